@@ -5,15 +5,14 @@ use crate::{Arithmetic, Stored};
 use binade_core::DType;
 use std::fmt;
 
-/// Difference that a result may have from the oracle's.
+/// Allowed difference between a result and the oracle's.
 ///
-/// Classes come first: where NaN is wanted any NaN will do and nothing else, where an infinity is wanted only that
-/// infinity; then finite values are compared. Every test is a condition to pass, so that NaN passes none by accident.
+/// Classes are compared first: any NaN matches a wanted NaN, and only the same infinity matches an infinity. Then finite values are compared. Every
+/// test is a condition to pass, so that NaN passes none by accident.
 ///
-/// Each operation declares its agreement beside its oracle. An operation whose elements are copies, choices or one operation
-/// of IEEE 754 each is compared by bits: forward also where the declared bound is for a sum in backward. The mass of
-/// everything else is worked out in its oracle from the roundings that it takes in `f32`, and from 2 ulps for a device's own
-/// `exp`, `log` and `tanh`, 4 for its `erfc`.
+/// Each operation declares its agreement beside its oracle. If each element is a copy, a choice or one operation of IEEE 754, bits are compared;
+/// forward results also if the declared bound is for a sum in backward. Otherwise the oracle derives the mass from the roundings in `f32`, and from 2
+/// ulps for a device's own `exp`, `log` and `tanh`, 4 for its `erfc`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Agreement {
     /// The wanted value rounded once to the result's type, the sign of zero included.
@@ -22,54 +21,54 @@ pub enum Agreement {
     Ulps(u32),
     /// Within `c`·2^-24·mass before the last rounding to the result's type; the mass of a sum of n terms is n·Σ|term|.
     Bound {
-        /// 1 where addition rounds, 4 where Tensor Cores add.
+        /// 1 if addition rounds, 4 if Tensor Cores add.
         c: f64,
     },
-    /// `Bound` as on Tensor Cores, and a result of `f32` also within 2^-9·Σ|a||b|, the sum over its products: each operand
-    /// has lost less than 2^-10 of itself where its last 13 bits were dropped ("NVIDIA A100 Tensor Core GPU Architecture",
-    /// 2020, has the format), and their product less than twice that.
+    /// `Bound` as on Tensor Cores; a result of `f32` may differ by another 2^-9·Σ|a||b|, the sum over its products. TF32 drops an operand's last 13
+    /// bits ("NVIDIA A100 Tensor Core GPU Architecture", 2020, has the format): each operand loses less than 2^-10 of itself, and their product less
+    /// than twice that.
     Tf32,
-    /// Each element one of the two neighbours of what is wanted, and the count of those rounded up within this many
-    /// standard deviations of what unbiased stochastic rounding gives.
+    /// Each element is one of the two neighbours of the wanted value. The number of elements rounded up is within this many standard deviations of
+    /// its mean under unbiased stochastic rounding.
     Statistic {
         /// Standard deviations.
         sigmas: f64,
     },
 }
 
-/// `c` of a bound where Tensor Cores add.
+/// `c` of a bound if Tensor Cores add.
 const TENSOR_CORES: f64 = 4.0;
 
-/// The value of one element by the oracle, and the room for error.
+/// The oracle's value of one element, and the room for error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Expected {
     /// The value, before it is rounded to the result's type.
     pub(crate) value: f64,
-    /// Number that the error of computing it in `f32` is proportional to; read by [`Agreement::Bound`] and [`Agreement::Tf32`].
+    /// Number proportional to the error of the computation in `f32`; read by [`Agreement::Bound`] and [`Agreement::Tf32`].
     pub(crate) mass: f64,
-    /// Σ|a||b| of the products that it is a sum of, as far as they are a matrix product's; read by [`Agreement::Tf32`] alone.
+    /// Σ|a||b| over the products of a matrix product that the value sums; read by [`Agreement::Tf32`] alone.
     pub(crate) products: f64,
-    /// Room besides, whatever adds: for factors that may be rounded to the element type before they are multiplied.
+    /// Extra room, whatever the arithmetic: for factors that may be rounded to the element type before they are multiplied.
     pub(crate) room: f64,
 }
 
 impl Expected {
-    /// A value that leaves no room.
+    /// Returns a value without room for error.
     pub(crate) const fn exactly(value: f64) -> Self {
         Self { value, mass: 0.0, products: 0.0, room: 0.0 }
     }
 
-    /// A value that is wrong by `mass`·2^-24, and by a few roundings among the subnormals of `f32`, of 2^-150 each.
+    /// Returns a value with room for `mass`·2^-24, and for a few roundings among the subnormals of `f32`, of 2^-150 each.
     pub(crate) fn near(value: f64, mass: f64) -> Self {
         let mass = mass + 8.0 * f64::from(f32::MIN_POSITIVE);
         Self { mass, ..Self::exactly(value) }
     }
 }
 
-/// The outcome of comparing a tensor.
+/// Outcome of comparing a tensor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Comparison {
-    /// The worst difference that was within the agreement, in units of what it allows: 0 is equal, 1 is the edge.
+    /// Worst difference within the agreement, as a share of the allowed difference: 0 is equal, 1 is the edge.
     pub(crate) worst: f64,
     /// Indices of elements that do not agree.
     pub(crate) offenders: Vec<usize>,
@@ -91,7 +90,7 @@ impl Agreement {
         }
     }
 
-    /// Compares a result with what is wanted, element by element. Lengths are the caller's to compare.
+    /// Compares a result with the wanted values, element by element. The caller compares lengths.
     pub(crate) fn compare(self, got: &Stored, wanted: &[Expected]) -> Comparison {
         let mut comparison = Comparison::default();
         for (index, (code, wanted)) in got.codes().zip(wanted).enumerate() {
@@ -111,7 +110,7 @@ impl Agreement {
         comparison
     }
 
-    /// Returns the share of what is allowed that one element uses up; `None` where it does not agree.
+    /// Returns one element's difference as a share of the allowed one; `None` if it does not agree.
     fn distance(self, code: u64, dtype: DType, wanted: &Expected) -> Option<f64> {
         let got = cast::value(code, dtype);
         if wanted.value.is_nan() {
@@ -129,7 +128,7 @@ impl Agreement {
         (low <= got && got <= high).then(|| share(got, rounded(wanted.value, dtype), [low, high]))
     }
 
-    /// The least and the greatest result that agree with a finite value.
+    /// Returns the least and the greatest result that agree with a finite value.
     fn range(self, dtype: DType, wanted: &Expected) -> [f64; 2] {
         let Expected { value, mass, products, room: besides } = *wanted;
         let room = match self {
@@ -157,11 +156,11 @@ impl Agreement {
 fn share(got: f64, middle: f64, [low, high]: [f64; 2]) -> f64 {
     let width = if got < middle { middle - low } else { high - middle };
     let share = (got - middle).abs() / width;
-    // An edge at infinity is only reached where half of the format's largest ulp is within reach.
+    // The edge is infinite only if half of the format's largest ulp is within the room.
     if share.is_finite() { share } else { f64::from(u8::from(got != middle)) }
 }
 
-/// Returns the standard deviations by which the count of elements rounded up misses the sum of their chances.
+/// Returns the distance of the number of elements rounded up from its mean, in standard deviations.
 fn deviation(got: &Stored, wanted: &[Expected]) -> f64 {
     let (mut surplus, mut variance) = (0.0, 0.0);
     let pairs = got.values().zip(wanted);

@@ -2,21 +2,21 @@
 
 use std::fmt;
 
-/// Properties of a subject's arithmetic. The kit's agreement depends on them and on nothing else.
+/// Properties of a subject's arithmetic, on which alone the kit's agreement depends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, each with a name")]
 pub struct Arithmetic {
-    /// Optimizer steps use fused multiply-add where the arithmetic of the master weights says so.
+    /// True if optimizer steps use fused multiply-add where the contract of the master weights has it.
     pub fma: bool,
-    /// `f32` arithmetic keeps subnormal operands and results.
+    /// True if `f32` arithmetic keeps subnormal operands and results.
     pub keeps_subnormals: bool,
-    /// `f32` division and square root are correctly rounded.
+    /// True if `f32` division and square root are correctly rounded.
     pub rounded_div_sqrt: bool,
-    /// `f64` tensors can be held, and cast to `f32` and back.
+    /// True if the subject stores `f64` tensors, and casts them to `f32` and back.
     pub f64: bool,
-    /// Matrix products may go through Tensor Cores or their like, which truncate as they add.
+    /// True if matrix products may use Tensor Cores or similar units, which truncate when they add.
     pub tensor_core: bool,
-    /// Matrix products may read their `f32` operands as TF32, with 10 stored bits of the significand.
+    /// True if matrix products may read their `f32` operands as TF32, with 10 stored bits of the significand.
     pub tf32: bool,
 }
 
@@ -31,7 +31,7 @@ impl Arithmetic {
         tf32: false,
     };
 
-    /// Each fact by its name.
+    /// Returns each property by its name.
     pub(crate) fn facts(self) -> [(&'static str, bool); 6] {
         [
             ("fma", self.fma),

@@ -1,4 +1,4 @@
-//! A subject as the cases see it: its tensors, and training by way of its handle's traits, which users call.
+//! A subject as the cases see it: its tensors, and training by the traits of its handle, which users call.
 
 use crate::{
     Arithmetic, Clip, Iteration, IterationFindings, Layout, MergeResult, MicroBatch, OpInvocation,
@@ -14,14 +14,13 @@ use binade_master_weights::MasterStore;
 /// Tensor of a backend's handle.
 pub(crate) type Tensor<S> = <<S as Backend>::Handle as Handle>::Tensor;
 
-/// Gradients by parameter, and parameters, of a backend.
+/// Gradients by parameter of a backend.
 pub(crate) type Grads<S> = NamedGrads<Tensor<S>>;
 pub(crate) type Params<S> = Vec<Named<Tensor<S>>>;
 
 type Unscaled<S> = UnscaleResult<Tensor<S>>;
 
-/// Declares [`Backend`]: methods that a [`Subject`] gives, and methods that go by the traits of its handle, which are those that users
-/// call.
+/// Declares [`Backend`]: methods of a [`Subject`], and methods by the traits of its handle, which users call.
 macro_rules! backend {
     (
         given { $($given:ident($($a:ident: $of_a:ty),*) -> $gives:ty;)* }
@@ -30,7 +29,7 @@ macro_rules! backend {
             $method:ident($($b:ident: $of_b:ty),*) -> $makes:ty = |$subject:pat_param, $device:pat_param| $body:expr;
         )* }
     ) => {
-        /// Methods that the cases call. The kit's own tests do single ones otherwise.
+        /// Methods that the cases call. The kit's own tests override single ones.
         #[expect(clippy::wrong_self_convention, reason = "the subject is the device, not the tensor")]
         pub(crate) trait Backend {
             type Handle: TrainingDevice<Tensor: 'static> + 'static;
@@ -74,10 +73,10 @@ backend! { given {
     /// Returns `tensor / scale`, in `f32`, for a gradient that belongs to no optimizer.
     unscale_tensor(tensor: &Tensor<Self>, scale: ScaleState) -> Tensor<Self> =
         |_, device| Ok(tensor.unscaled(device, &device.upload_state(scale)?)?);
-    /// Returns gradients divided by their scale, in `f32`, and the finding of that pass.
+    /// Returns gradients divided by their scale, in `f32`, and the found-inf result of that pass.
     unscale(grads: Grads<Self>, scale: ScaleState) -> Unscaled<Self> =
         |_, device| device::clip(device, grads, scale, None, None);
-    /// Returns the verdict on unscaled gradients, with the norm that a clip measured whose limit only infinity exceeds.
+    /// Returns the found-inf result of unscaled gradients after a clip by norm to `f32::MAX`, with the norm.
     norm(grads: Grads<Self>, scale: ScaleState, norm: Norm) -> FoundInf =
         |_, device| device::norm(device, grads, scale, norm);
     /// Returns gradients divided by their scale and clipped, in `f32`, and the verdict.
@@ -86,13 +85,13 @@ backend! { given {
     /// Returns gradients divided by their scale, clipped as `first` says, if at all, and then group by group, and the verdict.
     clip_groups(grads: Grads<Self>, scale: ScaleState, first: Option<Clip>, groups: &[ClipGroup]) -> Unscaled<Self> =
         |_, device| device::clip(device, grads, scale, first, Some(groups));
-    /// Returns the sum of a window's micro-batches, each unscaled by its own scale and left out where that is raised.
+    /// Returns the sum of a window's micro-batches. Each is unscaled by its own scale, and left out if its found-inf result is raised.
     accumulate(window: Vec<MicroBatch<Tensor<Self>>>) -> Grads<Self> =
         |_, device| device::accumulate(device, window);
-    /// Returns the findings of two passes, joined on the device.
+    /// Returns the found-inf results of two passes, joined on the device.
     merge(into: MicroBatch<Tensor<Self>>, from: MicroBatch<Tensor<Self>>, join: MergeRule) -> MergeResult =
         |_, device| device::merge(device, into, from, join);
-    /// Runs iterations from `start`, each by what the one before left on the device, and reads after the last.
+    /// Runs iterations from `start`, each from the previous one's state on the device, and reads after the last.
     iterate(rule: &LossScale, start: ScaleState, iterations: Vec<Iteration<Tensor<Self>>>) -> ScaleTrace =
         |_, device| device::iterate(device, rule, start, iterations);
     /// Returns the scale after an iteration.

@@ -1,4 +1,4 @@
-//! A case, what it may find, and the list that cases are added to.
+//! A case, its verdict, and the list of a subject's cases.
 
 use crate::cases::layouts;
 use crate::difference::{Difference, worst};
@@ -23,7 +23,7 @@ impl<S> Case<S> {
     }
 }
 
-/// The end of a case: well, or for a reason.
+/// Result of a case, or the reason why it fails or is skipped.
 pub(crate) type Verdict = Result<(), CaseError>;
 
 /// Reason why a case fails or is skipped.
@@ -41,7 +41,7 @@ impl From<SubjectError> for CaseError {
     }
 }
 
-/// A wrong result, in words.
+/// Description of a wrong result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Failure {
     /// The inputs, as bits.
@@ -58,7 +58,7 @@ pub struct Failure {
     pub(crate) worst: Option<Box<Difference>>,
 }
 
-/// Compares on behalf of a case, by the agreement that the kit declares and no other.
+/// Comparison of a case's results by the agreement that the kit declares.
 #[derive(Debug)]
 pub(crate) struct Check {
     agreement: Agreement,
@@ -81,7 +81,7 @@ impl Check {
         self.within(self.agreement, inputs, got, wanted)
     }
 
-    /// Compares a tensor bit by bit, where values are such that every arithmetic gives the same.
+    /// Compares a tensor bit by bit, for values on which every arithmetic gives the same result.
     pub(crate) fn exact(&mut self, inputs: &[&Stored], got: &Stored, wanted: &[f64]) -> Verdict {
         self.values(inputs, got, wanted, Some(Agreement::Bits))
     }
@@ -98,7 +98,7 @@ impl Check {
         self.within(agreement.unwrap_or(self.agreement), inputs, got, &wanted)
     }
 
-    /// Compares codes, NaNs among them, all of whose bits count.
+    /// Compares codes. All bits of NaNs count too.
     pub(crate) fn same_codes(
         &mut self,
         inputs: &impl fmt::Debug,
@@ -113,7 +113,7 @@ impl Check {
         self.equal(inputs, text(got), text(wanted))
     }
 
-    /// Compares two things by what they print as, with all their numbers as bits.
+    /// Compares two values by their printed form, which has all numbers as bits.
     pub(crate) fn equal(
         &mut self,
         inputs: impl fmt::Debug,
@@ -128,7 +128,7 @@ impl Check {
         Err(CaseError::Wrong(Failure { inputs, got, wanted, agreement, ..Failure::default() }))
     }
 
-    /// Wants an error of this kind where something wrong was given.
+    /// Requires an error of this kind for wrong input.
     pub(crate) fn rejected<T>(
         &mut self,
         inputs: impl fmt::Debug,
@@ -177,13 +177,13 @@ impl Check {
     }
 }
 
-/// Returns the wanted value in words, before and after rounding.
+/// Returns the wanted value as text, before and after rounding.
 fn wish(wanted: Expected, got: &Stored) -> String {
     let rounded = Stored::from_values(got.dtype, &[1], [wanted.value]);
     format!("{} from {:e}", rounded.element(0), wanted.value)
 }
 
-/// Inputs that match the result element by element at `index`, others by how they begin.
+/// Returns the inputs as text: the element at `index` if they match the result element by element, else their first elements.
 fn at(inputs: &[&Stored], index: usize, length: usize) -> String {
     let one = |input: &&Stored| {
         if input.len() == length {
@@ -212,7 +212,7 @@ impl<S: Backend> Cases<S> {
         self.group.agreement(self.arithmetic)
     }
 
-    /// Returns the arithmetic of the subject, for cases that make sense in some only.
+    /// Returns the arithmetic of the subject, for cases that apply to some arithmetic only.
     pub(crate) fn arithmetic(&self) -> &Arithmetic {
         &self.arithmetic
     }
@@ -243,7 +243,7 @@ impl<S: Backend> Cases<S> {
         }
     }
 
-    /// Adds a case of tensors that begin anywhere in a buffer, and one of views with strides.
+    /// Adds a case of tensors with any offset in a buffer, and one of views with strides.
     pub(crate) fn views(
         &mut self,
         variant: impl fmt::Display,

@@ -1,18 +1,18 @@
-//! Sentences of contracts that a case proves, as the page of contracts has them.
+//! Sentences of `docs/contracts.md`, and the cases that prove them.
 
 use std::{fmt, sync::LazyLock};
 
 /// A sentence of a contract.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Sentence {
-    /// The trait that states it under "For implementers", or the heading of `docs/contracts.md` under which it stands.
+    /// Trait that states it under "For implementers", or the heading above it in `docs/contracts.md`.
     pub of: &'static str,
     /// The promise.
     pub says: &'static str,
 }
 
 impl Sentence {
-    /// Returns the sentences that the case of this name proves, in the order of `docs/contracts.md`.
+    /// Returns the sentences that the case named `case` proves, in the order of `docs/contracts.md`.
     pub fn proved_by(case: &str) -> Vec<Self> {
         let is_proved = |entry: &&Entry| entry.cases.iter().any(|pattern| is_like(case, pattern));
         let proved = PAGE.iter().filter(is_proved);
@@ -27,11 +27,11 @@ struct Entry {
     cases: Vec<&'static str>,
 }
 
-/// The page, as it is packaged with the kit: `contracts.md` is a link, which `cargo package` follows. Where a checkout has no such links,
-/// reports name no sentences.
+/// The page as packaged with the kit: `contracts.md` is a symbolic link, which `cargo package` follows. In a checkout without symbolic links, reports
+/// name no sentences.
 static PAGE: LazyLock<Vec<Entry>> = LazyLock::new(|| entries(include_str!("../contracts.md")));
 
-/// Each bullet under a heading; those below it are its proofs, of which those without a link name cases in backticks.
+/// Returns an entry for each bullet under a heading. The bullets below it are its proofs; those without a link name cases in backticks.
 fn entries(page: &'static str) -> Vec<Entry> {
     let mut of = "";
     let mut entries: Vec<Entry> = Vec::new();
@@ -57,7 +57,7 @@ fn entries(page: &'static str) -> Vec<Entry> {
 }
 
 impl fmt::Display for Sentence {
-    /// `Autocast: …`; of a stranger's own trait, "your `AmpTensor::cast` …".
+    /// Prints `Autocast: …`; for the trait of a user's own tensor, "your `AmpTensor::cast` …".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(method) = self.says.strip_prefix('`').filter(|_| self.of == AMP_TENSOR) {
             return write!(f, "your `{AMP_TENSOR}::{method}");
@@ -66,10 +66,10 @@ impl fmt::Display for Sentence {
     }
 }
 
-/// The trait that a stranger's tensor implements, behind which `HostDevice` keeps all others.
+/// Trait of a user's own tensor. `HostDevice` keeps all other contracts for it.
 pub(crate) const AMP_TENSOR: &str = "AmpTensor";
 
-/// Returns true where `name` is what `pattern` says, where `*` is anything.
+/// Returns true if `name` matches `pattern`, in which `*` stands for any text.
 fn is_like(name: &str, pattern: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return name == pattern };
     name.strip_prefix(start).is_some_and(|name| {

@@ -1,4 +1,4 @@
-//! A subject's methods by way of its handle's traits, which users call.
+//! A subject's methods by the traits of its handle, which users call.
 
 mod multi_tensor;
 mod scale;
@@ -15,11 +15,11 @@ use binade_core::ops::Ops;
 use binade_core::{FoundInf, Handle};
 use binade_grad_scaler::ScaleStore;
 
-/// Returns the results of an operation by the traits of [`Ops`], for [`Subject::compute`](crate::Subject::compute).
+/// Computes an operation by the traits of [`Ops`] and returns its results, for [`Subject::compute`](crate::Subject::compute).
 ///
 /// # Errors
 ///
-/// The device's, and [`SubjectError::Failed`] for operands of another number than the operation takes.
+/// The device's error, or [`SubjectError::Failed`] if the operation takes another number of operands.
 pub fn compute<D: Ops + Handle<Tensor: Clone>>(
     device: &D,
     call: &OpInvocation,
@@ -29,7 +29,7 @@ pub fn compute<D: Ops + Handle<Tensor: Clone>>(
     Ok(call.run(device, operands).ok_or_else(|| SubjectError::Failed(wrong()))??)
 }
 
-/// Reads a finding off the device.
+/// Reads a found-inf result from the device.
 fn read<D: ScaleStore>(device: &D, found: &D::Found, scale: &D::Scale) -> Result<FoundInf> {
     let (mut findings, _) = device.read(&[found], scale)?;
     findings.pop().ok_or_else(|| SubjectError::failed("read gave no finding for the one asked"))

@@ -3,16 +3,16 @@
 use crate::{Expected, Stored, cases::cast::rounded};
 use std::fmt;
 
-/// An element beside what is wanted, each as bits and in decimal.
+/// An element and its wanted value, each as bits and in decimal.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Difference {
-    /// The element, counted from 0 in row-major order.
+    /// Index of the element, from 0 in row-major order.
     pub(crate) index: usize,
     /// The result.
     pub(crate) got: String,
     /// The wanted value, rounded once to the result's type.
     pub(crate) wanted: String,
-    /// |got - wanted|; infinite where one of the two is no finite number, and 0 between the two zeros.
+    /// |got - wanted|; infinite if one of the two is not finite, and 0 between the two zeros.
     pub(crate) apart: f64,
 }
 
@@ -23,9 +23,9 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Returns the farthest of the elements that do not agree; the first of several such.
+/// Returns the element with the largest difference among those that do not agree; the first of several.
 pub(crate) fn worst(offenders: &[usize], got: &Stored, wanted: &[Expected]) -> Option<Difference> {
-    // One pass by value; words are made for the winner alone.
+    // One pass over the values; only the chosen element becomes text.
     let values: Vec<f64> = got.values().collect();
     let apart = |index: usize| match (values[index], rounded(wanted[index].value, got.dtype)) {
         (got, wanted) if got == wanted => 0.0,

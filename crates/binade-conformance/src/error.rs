@@ -8,11 +8,11 @@ pub type Result<T, E = SubjectError> = std::result::Result<T, E>;
 /// Reason why a subject gave no result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SubjectError {
-    /// It cannot do this: a skip.
+    /// The subject lacks this: a skip.
     Unsupported(String),
-    /// It says that its input is wrong: a failure, except in cases that give wrong input.
+    /// The subject refuses its input: a failure, except in cases with wrong input.
     Rejected(ErrorKind, String),
-    /// It can, and did not: a failure.
+    /// Any other error of the subject: a failure.
     Failed(String),
 }
 
@@ -27,7 +27,7 @@ impl SubjectError {
     }
 }
 
-/// Sorts device errors by kind, so that `?` is all that a subject needs.
+/// Converts device errors by their kind, so that a subject needs only `?`.
 impl<E: Error> From<E> for SubjectError {
     fn from(error: E) -> Self {
         match error.kind() {

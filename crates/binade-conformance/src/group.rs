@@ -1,13 +1,13 @@
-//! The groups of cases: one for each operation of `binade_core::ops`, and one for each part of the other contracts.
+//! Groups of cases: one for each operation of `binade_core::ops`, and one for each part of the other contracts.
 
 use std::fmt;
 
 /// Calls a macro with the table of case groups, in the order in which they run.
 ///
-/// The macro is named in brackets. It is given what follows them, in braces, and then one row for each group: its suites in
-/// brackets, the smallest last, the group as a variant of [`CaseGroup`], and its name, which is also the name of its file in `cases`.
+/// The macro's name stands in brackets. It gets the tokens after them, in braces, and then one row for each group: its suites in brackets, the
+/// smallest last; the variant of [`CaseGroup`]; and the name, which is also that of its file in `cases`.
 ///
-/// A suite is the trait that the cases are about, or a part of the kit that has no trait of its own. `Ops` are all rows of
+/// A suite is the trait that the cases test, or a part of the kit without a trait. `Ops` are all rows of
 /// [`for_each_op!`](binade_core::ops::for_each_op); rules are those of [`for_each_rule!`](binade_master_weights::for_each_rule).
 macro_rules! for_each_group {
     ([$($callback:tt)+] $($arguments:tt)*) => {
@@ -18,7 +18,7 @@ macro_rules! for_each_group {
 }
 pub(crate) use for_each_group;
 
-/// Adds the table of update rules to that of operations.
+/// Adds the table of update rules to the table of operations.
 macro_rules! ops_and_rules {
     ({ $($arguments:tt)* } $($op:ident $name:ident $methods:tt)*) => {
         $crate::master_weights::for_each_rule! {
@@ -105,7 +105,7 @@ macro_rules! case_group {
             /// Every group, in the order of the table.
             pub const ALL: &'static [Self] = &[$(Self::$group),*];
 
-            /// Returns the name that its cases begin with.
+            /// Returns its name, with which its cases' names begin.
             pub(crate) const fn name(self) -> &'static str {
                 match self {
                     $(Self::$group => stringify!($name),)*
@@ -139,7 +139,7 @@ impl CaseGroup {
         names.join(", ")
     }
 
-    /// Returns its suite: the trait that the cases are about, or a part of the kit without a trait.
+    /// Returns its smallest suite: the trait that the cases test, or a part of the kit without a trait.
     pub(crate) const fn suite(self) -> &'static str {
         let suites = self.suites();
         suites[suites.len() - 1]

@@ -3,20 +3,20 @@
 use binade_core::DType;
 use std::iter;
 
-/// Positions of a view's elements in its buffer. Their logical order is row-major in each layout.
+/// Positions of a view's elements in its buffer. The elements' logical order is always row-major.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Layout {
-    /// Elements one after the other, with this many foreign elements on either side.
+    /// Elements one after the other, with this many other elements on either side.
     Offset(usize),
-    /// Transpose of a row-major tensor: neighbours along the first axis lie closest together, along the last farthest apart.
+    /// Transpose of a row-major tensor: neighbours along the first axis are closest in memory, along the last farthest apart.
     Transposed,
-    /// Elements in row-major order, with this many foreign elements behind each.
+    /// Elements in row-major order, with this many other elements after each.
     Strided(usize),
 }
 
 impl Layout {
-    /// Elements of anything before the first.
+    /// Returns the number of elements in the buffer before the first of the view.
     pub const fn offset(self) -> usize {
         match self {
             Self::Offset(elements) => elements,
@@ -24,7 +24,7 @@ impl Layout {
         }
     }
 
-    /// Returns the strides of `shape`: for each axis, the distance of neighbours in elements of the buffer.
+    /// Returns the strides of `shape`: for each axis, the distance of neighbours in the buffer, in elements.
     pub fn strides(self, shape: &[usize]) -> Vec<usize> {
         let first = if let Self::Strided(gap) = self { gap + 1 } else { 1 };
         let run = |extents: &mut dyn Iterator<Item = &usize>| -> Vec<usize> {
@@ -43,7 +43,7 @@ impl Layout {
         strides
     }
 
-    /// Returns each element's place in the buffer, in row-major order.
+    /// Returns each element's position in the buffer, in row-major order.
     pub(crate) fn places(self, shape: &[usize]) -> impl Iterator<Item = usize> + use<> {
         let (shape, strides) = (shape.to_vec(), self.strides(shape));
         let count = shape.iter().product();
@@ -58,7 +58,7 @@ impl Layout {
         })
     }
 
-    /// Returns the buffer of a view of this layout: `bits` in their places, and ones in all others.
+    /// Returns the buffer of a view of this layout: `bits` at the view's positions, and ones at all others.
     pub fn buffer(self, bits: &[u8], dtype: DType, shape: &[usize]) -> Vec<u8> {
         let each = dtype.bytes();
         if let Self::Offset(offset) = self {

@@ -23,9 +23,9 @@ pub enum Outcome {
     Passed,
     /// A result does not agree.
     Failed(Failure),
-    /// A known failure, and the reason why it is let pass.
+    /// A known failure, and the reason why it is tolerated.
     Known(Failure, String),
-    /// The case was skipped, for this reason.
+    /// The case was skipped for this reason.
     Skipped(String),
 }
 
@@ -38,13 +38,13 @@ pub struct Record {
     pub group: CaseGroup,
     /// Element types, mostly.
     pub variant: String,
-    /// The worst difference within the agreement, as a share of what it allows.
+    /// Worst difference within the agreement, as a share of the allowed one.
     pub worst: f64,
     /// The outcome.
     pub outcome: Outcome,
 }
 
-/// Everything a run found.
+/// Report of a run.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Name that the subject has for itself.
@@ -54,9 +54,9 @@ pub struct Report {
     joins_by_amp_tensor: bool,
     /// Cases that were run, in order.
     pub records: Vec<Record>,
-    /// Names listed as known or excused that no case of the kit has, and their reasons: failures.
+    /// Names listed as known or excused that no case of the kit has, with their reasons. They count as failures.
     pub(crate) misnamed: Vec<Listed>,
-    /// Names listed as known of cases that were not asked for, and their reasons.
+    /// Names listed as known whose cases were not selected, with their reasons.
     pub(crate) not_run: Vec<Listed>,
 }
 
@@ -73,8 +73,8 @@ impl Report {
         }
     }
 
-    /// The sentences that the case of this name proves of this subject. Where it joins by `AmpTensor`, they are that trait's:
-    /// all others are kept by Binade, as long as these are.
+    /// Returns the sentences that the case named `case` proves for this subject. For a subject by `AmpTensor`, they are that trait's: Binade keeps
+    /// all others, as long as these hold.
     pub(crate) fn proved_by(&self, case: &str) -> Vec<Sentence> {
         let all = Sentence::proved_by(case);
         let (own, others): (Vec<_>, Vec<_>) =
@@ -87,7 +87,7 @@ impl Report {
         self.records.iter().filter(|record| record.outcome == Outcome::Passed).count()
     }
 
-    /// Returns the cases that failed, by name.
+    /// Returns the names and failures of the cases that failed.
     pub fn failed(&self) -> Vec<(&str, &Failure)> {
         self.by(|name, outcome| match outcome {
             Outcome::Failed(failure) => Some((name, failure)),
@@ -95,7 +95,7 @@ impl Report {
         })
     }
 
-    /// Cases that failed as was known before, by name: how, and for what reason they are let pass.
+    /// Returns the names, failures and reasons of the cases that failed and are listed as known.
     pub(crate) fn known(&self) -> Vec<(&str, &Failure, &str)> {
         self.by(|name, outcome| match outcome {
             Outcome::Known(failure, why) => Some((name, failure, &**why)),
@@ -103,7 +103,7 @@ impl Report {
         })
     }
 
-    /// Returns the cases that were skipped, by name, each with the reason.
+    /// Returns the names of the skipped cases, each with the reason.
     pub fn skipped(&self) -> Vec<(&str, &str)> {
         self.by(|name, outcome| match outcome {
             Outcome::Skipped(why) => Some((name, &**why)),
@@ -115,7 +115,7 @@ impl Report {
         self.records.iter().filter_map(|record| pick(&record.name, &record.outcome)).collect()
     }
 
-    /// Returns true if something passed and nothing failed: a run in which nothing ran is no success.
+    /// Returns true if at least one case passed and nothing failed.
     pub fn is_success(&self) -> bool {
         self.passed() > 0 && self.failed().is_empty() && self.misnamed.is_empty()
     }
@@ -124,13 +124,13 @@ impl Report {
     ///
     /// # Panics
     ///
-    /// Where [`is_success`](Self::is_success) is false.
+    /// If [`is_success`](Self::is_success) is false.
     #[track_caller]
     pub fn assert_success(&self) {
         assert!(self.is_success(), "{self}");
     }
 
-    /// The table: a row for each operation and variant, sorted.
+    /// Returns the table: a row for each operation and variant, sorted.
     pub(crate) fn rows(&self) -> Vec<Row> {
         let mut rows = BTreeMap::new();
         for record in &self.records {

@@ -1,4 +1,4 @@
-//! Runs the cases that are asked for, and lets none of them stop the others.
+//! Runner of the selected cases. A case that fails or panics does not stop the others.
 
 mod lists;
 
@@ -12,11 +12,11 @@ use std::any::Any;
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Settings of a run: its cases, excused skips, devices on which a skip is a failure, and known failures.
+/// Settings of a run: the selected cases, excused skips, devices on which a skip is a failure, and known failures.
 #[derive(Clone, Debug, Default)]
 pub struct Runner {
     filter: String,
-    /// Empty for all.
+    /// Selected groups; empty for all.
     groups: Vec<CaseGroup>,
     required: Vec<String>,
     requires_all: bool,
@@ -30,8 +30,8 @@ impl Runner {
         Self::default()
     }
 
-    /// Creates a runner from the environment. `BINADE_CASE` holds part of the names of the cases to run, `BINADE_REQUIRE` the names,
-    /// with commas between, of devices on which a skip is a failure. With `BINADE_FAIL_FAST` the run ends at the first failure.
+    /// Creates a runner from the environment. `BINADE_CASE` is a part of the names of the cases to run. `BINADE_REQUIRE` lists devices, separated by
+    /// commas, on which a skip is a failure. If `BINADE_FAIL_FAST` is set, the run ends at the first failure.
     pub fn from_env() -> Self {
         let variable = |name| env::var(name).unwrap_or_default();
         let fails_fast = env::var_os("BINADE_FAIL_FAST").is_some();
@@ -41,18 +41,18 @@ impl Runner {
             .fold(runner, |runner, name| runner.require(name.trim()))
     }
 
-    /// Runs only cases whose full name contains `part`; where it is the whole name of one, that one alone.
+    /// Runs only cases whose full name contains `part`. If `part` is a case's full name, only that case runs.
     #[must_use]
     pub fn only(self, part: impl Into<String>) -> Self {
         Self { filter: part.into(), ..self }
     }
 
-    /// Runs only the cases of this suite, and of others that are named so: a trait such as `GradScaler` or `Gelu`, `Ops` for all
+    /// Runs only the cases of `suite`, and of suites given by other calls. A suite is a trait such as `GradScaler` or `Gelu`, `Ops` for all
     /// operations, `Storage` or `Convergence`.
     ///
     /// # Panics
     ///
-    /// Where no suite is called so.
+    /// If no suite has that name.
     #[must_use]
     #[track_caller]
     pub fn suite(mut self, suite: &str) -> Self {
@@ -63,7 +63,7 @@ impl Runner {
         self
     }
 
-    /// Counts skips as failures, whatever the device is called.
+    /// Counts skips as failures on every device.
     #[must_use]
     pub fn require_all(self) -> Self {
         Self { requires_all: true, ..self }
@@ -76,30 +76,29 @@ impl Runner {
         self
     }
 
-    /// Lets cases whose name contains `part` be skipped even where the device is required, for a reason.
+    /// Excuses skips of cases whose name contains `part`, even on a required device, with a reason.
     ///
-    /// A part begins where a word of the name does, at a `/` mostly: `mul/` excuses `mul/…` and not `matmul/…`, `softmax/` not
-    /// `log_softmax/…`, `e4m3` excuses `cast/f32-e4m3/…`.
+    /// A match must start at the beginning of a word of the name, usually after a `/`: `mul/` excuses `mul/…` but not `matmul/…`, `softmax/` does not
+    /// excuse `log_softmax/…`, and `e4m3` excuses `cast/f32-e4m3/…`.
     ///
-    /// One that runs all the same is a failure, and so is a part of no case's name: the excuse is out of date.
+    /// The excuse is out of date, which is a failure, if an excused case passes or no case's name contains `part`.
     #[must_use]
     pub fn excuse(mut self, part: impl Into<String>, reason: impl Into<String>) -> Self {
         self.lists.excused.push((part.into(), reason.into()));
         self
     }
 
-    /// Lists failures of cases whose name begins with `start` as known, for a reason: they fail no run, and count as no success.
+    /// Lists failures of cases whose name begins with `start` as known, with a reason. A known failure neither fails the run nor counts as passed.
     ///
-    /// One that passes is a failure: it has to be removed from the list; and so is a start that no case of the kit has. Of one
-    /// whose cases are not asked for, the report says that it was not run. A skip stays a skip, which
-    /// [`excuse`](Self::excuse) is for.
+    /// If a listed case passes, or no case of the kit begins with `start`, that is a failure: remove the entry. If the cases are not selected, the
+    /// report says that they were not run. A skip stays a skip; [`excuse`](Self::excuse) is for these.
     #[must_use]
     pub fn known(mut self, start: impl Into<String>, reason: impl Into<String>) -> Self {
         self.lists.known.push((start.into(), reason.into()));
         self
     }
 
-    /// Runs `subject` through the cases and reports on all of them, and on what is listed and was not met.
+    /// Runs the cases on `subject`. Returns a report of all of them, and of listed names without a case or whose cases did not run.
     pub fn run<S: Subject>(&self, subject: &S) -> Report {
         self.run_on(subject)
     }
@@ -122,16 +121,15 @@ impl Runner {
         report
     }
 
-    /// Returns the full names of the cases that it would run, in order.
+    /// Returns the full names of the selected cases, in order.
     pub fn names<S: Subject>(&self, subject: &S) -> Vec<String> {
         names(&self.cases(subject))
     }
 
-    /// The cases that are asked for, in order: where the filter is the whole name of one, that one alone, since `softmax/…` is part
-    /// of `log_softmax/…`.
+    /// Returns the selected cases, in order. If the filter is a case's full name, only that case is returned: `softmax/…` is part of `log_softmax/…`.
     fn cases<S: Backend>(&self, subject: &S) -> Vec<Case<S>> {
         let list = |wants: &dyn Fn(CaseGroup) -> bool| cases::of::<S>(subject.arithmetic(), wants);
-        // Whole names have two slashes, and to list every case takes longer than to run a few.
+        // A full name has two slashes. Only its groups are listed, since listing every case takes longer than running a few.
         let group = self.filter.split_once('/').filter(|(_, rest)| rest.contains('/'));
         let is_picked = |of: CaseGroup| self.groups.is_empty() || self.groups.contains(&of);
         let mut picked =
@@ -159,7 +157,7 @@ impl Runner {
         }
     }
 
-    /// Returns what an outcome counts as on this device.
+    /// Returns the outcome that counts on this device.
     fn judge(&self, case: &str, device: &str, outcome: Outcome) -> Outcome {
         let required = self.requires_all || self.required.iter().any(|name| name == device);
         match (outcome, self.lists.why_excused(case), self.lists.why_known(case)) {
@@ -179,12 +177,12 @@ impl Runner {
     }
 }
 
-/// Names of these cases.
+/// Returns the names of these cases.
 fn names<S>(cases: &[Case<S>]) -> Vec<String> {
     cases.iter().map(Case::name).collect()
 }
 
-/// One case, with panics caught.
+/// Runs one case and catches panics.
 fn run<S>(case: &Case<S>, subject: &S, check: &mut Check) -> Outcome {
     match catch_unwind(AssertUnwindSafe(|| (case.check)(subject, check))) {
         Ok(Ok(())) if check.compared == 0 => failed("the case compared nothing".to_owned()),

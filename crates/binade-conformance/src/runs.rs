@@ -1,4 +1,4 @@
-//! Values that the kit hands to a subject and takes from it, besides tensors.
+//! Values other than tensors that the kit exchanges with a subject.
 
 use binade_core::{FoundInf, NamedGrads};
 use binade_grad_scaler::{MergeRule, Norm, ScaleState, UpdateInputs};
@@ -11,7 +11,7 @@ pub(crate) struct UnscaleResult<T> {
     pub(crate) found: FoundInf,
 }
 
-/// Findings of one iteration.
+/// Found-inf results of one iteration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct IterationFindings {
     /// One for each pass over gradients.
@@ -20,16 +20,16 @@ pub(crate) struct IterationFindings {
     pub(crate) verdicts: Vec<PassFinding>,
 }
 
-/// Finding of one pass.
+/// Found-inf result of one pass.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PassFinding {
     pub(crate) raised: bool,
-    /// Largest finite |scaled gradient|, beside the overflow where there is one.
+    /// Largest finite |scaled gradient|, whether an overflow is there or not.
     pub(crate) magnitude: f32,
 }
 
 impl PassFinding {
-    /// Creates one whose largest finite gradient is 1.
+    /// Creates a result whose largest finite gradient is 1.
     pub(crate) const fn new(raised: bool) -> Self {
         Self { raised, magnitude: 1.0 }
     }
@@ -63,7 +63,7 @@ pub(crate) struct TrainStep<T> {
 /// Clipping of unscaled gradients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Clip {
-    /// All together, to a norm of at most this.
+    /// All gradients together, to a norm of at most this.
     Norm(Norm, f32),
     /// Each element, to a magnitude of at most this.
     Value(f32),
@@ -76,7 +76,7 @@ pub(crate) struct MicroBatch<T> {
     pub(crate) scale: ScaleState,
 }
 
-/// Findings of two passes, and what joining makes of them.
+/// Found-inf results of two passes, and the joined result.
 #[derive(Clone, Debug)]
 pub(crate) struct MergeResult {
     pub(crate) joined: FoundInf,
@@ -89,9 +89,9 @@ pub(crate) struct MergeResult {
 /// One iteration of a run that stays on the device.
 #[derive(Clone, Debug)]
 pub(crate) struct Iteration<T> {
-    /// Scaled gradients by pass, each unscaled by the scale that is in force by then.
+    /// Scaled gradients by pass. Each is unscaled by the scale of that time.
     pub(crate) parts: Vec<NamedGrads<T>>,
-    /// Rule by which the passes' findings become the one verdict of the iteration's step.
+    /// Rule by which the passes' found-inf results are joined into the result of the iteration's step.
     pub(crate) join: MergeRule,
     /// True to keep a clone of the scale across the update.
     pub(crate) keep: bool,
@@ -100,11 +100,11 @@ pub(crate) struct Iteration<T> {
 /// State of an iteration, read after the last of its run.
 #[derive(Clone, Debug)]
 pub(crate) struct IterationResult {
-    /// Scale before the update, where a clone was kept.
+    /// Scale before the update, if a clone was kept.
     pub(crate) before: Option<ScaleState>,
     pub(crate) parts: Vec<FoundInf>,
     pub(crate) verdict: Option<FoundInf>,
-    /// True if the device says, once all of this was read, that it can be read without waiting.
+    /// True if the device reports, after all of this was read, that it can be read without waiting.
     pub(crate) ready: bool,
 }
 

@@ -4,7 +4,7 @@ use crate::{Layout, cases::cast};
 use binade_core::DType;
 use std::fmt;
 
-/// The elements of a tensor as the little-endian bytes of their codes: what goes into a subject and comes out of it.
+/// Elements of a tensor as the little-endian bytes of their codes, as exchanged with a subject.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Stored {
     /// The element type.
@@ -23,7 +23,7 @@ impl Stored {
         Self { dtype, shape: shape.to_vec(), bytes, layout: Layout::Offset(0) }
     }
 
-    /// The tensor as a view of this layout; a vector as a matrix, where that makes a difference.
+    /// Returns the tensor as a view of this layout. A vector becomes a matrix if the layout needs one.
     pub(crate) fn view(self, layout: Layout) -> Self {
         let length = self.len();
         let rows = (2..).take_while(|rows| rows * rows <= length);
@@ -67,7 +67,7 @@ impl Stored {
         vector
     }
 
-    /// The tensor with another value in one place, if it has that.
+    /// Returns the tensor with another value at `index`, if it has that element.
     pub(crate) fn with(&self, index: usize, value: f64) -> Self {
         let mut values: Vec<f64> = self.values().collect();
         values.get_mut(index).into_iter().for_each(|element| *element = value);

@@ -1,4 +1,4 @@
-//! The trait of a subject: the device or tensor that the kit tests.
+//! Trait of a subject: the device or tensor that the kit tests.
 
 use crate::{
     Arithmetic, Layout, OpInvocation, Result, SetCall, SetResult, SparseResult, SparseRun,
@@ -9,7 +9,7 @@ use binade_grad_scaler::{GradOps, Loss};
 use binade_master_weights::MasterWeights;
 use std::any::type_name;
 
-/// Handle that trains parameters given by name; implemented for every handle that can.
+/// Handle that trains named parameters; implemented for every handle with the needed traits.
 pub trait TrainingDevice:
     Clone
     + GradOps<Tensor: Loss<Self>, Grads: From<NamedGrads<<Self as Handle>::Tensor>>>
@@ -27,13 +27,13 @@ impl<D> TrainingDevice for D where
 /// Tensor of a subject's handle.
 pub type TensorOf<S> = <<S as Subject>::Handle as Handle>::Tensor;
 
-/// Device or tensor under test, as the kit sees it.
+/// Device or tensor under test.
 ///
-/// Two functions are required: a tensor from bits, and bits from a tensor. With a [`handle`](Self::handle), scaling, clipping,
-/// accumulation and training go through the traits that users call, so that the kit tests what a training loop uses. A device may
-/// lack casts and operations: each is a line, and the cases of a method that is left out are skipped, counted and printed.
+/// Two methods are required: [`from_bits`](Self::from_bits) and [`to_bits`](Self::to_bits). With a [`handle`](Self::handle), the kit scales, clips,
+/// accumulates and trains by the traits that a training loop calls. Casts and operations are optional, and each takes a line. The cases of a missing
+/// method are skipped, counted and printed.
 ///
-/// Bits are little-endian and row-major. Values would not do: a NaN's bits, and eight-bit formats, would be lost.
+/// Bits are little-endian and row-major. Values instead of bits would lose the bits of NaNs, and eight-bit formats.
 ///
 /// # For implementers
 ///
@@ -44,26 +44,26 @@ pub type TensorOf<S> = <<S as Subject>::Handle as Handle>::Tensor;
 ///
 /// # Errors
 ///
-/// Every method returns [`SubjectError::Unsupported`] for what the subject lacks, and the device's errors. [`SubjectError`] is
-/// made of any [`binade_core::Error`] by `?`.
+/// Every method returns [`SubjectError::Unsupported`] for what the subject lacks, and the device's errors. `?` converts any [`binade_core::Error`] to
+/// a [`SubjectError`].
 #[expect(unused_variables, reason = "parameter names are documentation")]
 #[expect(clippy::missing_errors_doc, reason = "the trait's page states them once for all methods")]
 #[expect(clippy::wrong_self_convention, reason = "the subject is the device, not the tensor")]
 pub trait Subject {
-    /// Handle whose training traits are tested, and whose tensors the subject makes.
+    /// Handle whose training traits are tested; the subject makes its tensors.
     type Handle: TrainingDevice<Tensor: 'static> + 'static;
 
-    /// Returns the handle under test; without one, only bits, casts and operations run.
+    /// Returns the handle under test. Without a handle, only cases of bits, casts and operations run.
     fn handle(&self) -> Option<&Self::Handle> {
         None
     }
 
-    /// Returns the device's name, as `BINADE_REQUIRE` lists it: that of the type, unless overridden.
+    /// Returns the device's name, by which `BINADE_REQUIRE` lists it: by default the name of the type.
     fn name(&self) -> &str {
         type_name::<Self>()
     }
 
-    /// Returns the properties of its arithmetic, on which the kit's agreement depends: IEEE 754, unless overridden.
+    /// Returns the properties of its arithmetic, on which the kit's agreement depends: by default those of IEEE 754.
     fn arithmetic(&self) -> Arithmetic {
         Arithmetic::IEEE
     }
@@ -71,10 +71,10 @@ pub trait Subject {
     /// Makes a tensor of `shape` whose elements have these bits.
     fn from_bits(&self, bits: &[u8], dtype: DType, shape: &[usize]) -> Result<TensorOf<Self>>;
 
-    /// Makes the tensor of [`from_bits`](Self::from_bits) as a view of this layout. A vector load goes wrong where one begins in
-    /// the middle of a buffer, and a walk through memory where its elements do not lie in their order.
+    /// Makes the tensor of [`from_bits`](Self::from_bits) as a view of this layout. Views in the middle of a buffer find wrong vector loads; views
+    /// with elements out of order find loops that walk through memory.
     ///
-    /// The provided method makes the tensor as always for [`Layout::Offset`], and has no other layout.
+    /// The provided method ignores the offset of [`Layout::Offset`], and supports no other layout.
     fn view(
         &self,
         bits: &[u8],
@@ -98,7 +98,7 @@ pub trait Subject {
         Err(SubjectError::unsupported("`Subject::cast`"))
     }
 
-    /// Returns `tensor` in another element type, with overflow to the largest finite number of the value's sign.
+    /// Returns `tensor` in another element type. Overflow saturates to the largest finite number of the value's sign.
     fn cast_saturating(&self, tensor: &TensorOf<Self>, to: DType) -> Result<TensorOf<Self>> {
         Err(SubjectError::unsupported("`Subject::cast_saturating`"))
     }
@@ -113,8 +113,8 @@ pub trait Subject {
         Err(SubjectError::unsupported("`Subject::cast_stochastic`"))
     }
 
-    /// Returns the result of a call of [`MultiTensor`](binade_core::MultiTensor) on one set of tensors, or on two. If the handle has the
-    /// trait, the body is a call of [`multi_tensor`](crate::multi_tensor).
+    /// Returns the result of a call of [`MultiTensor`](binade_core::MultiTensor) on one set of tensors, or on two. If the handle has the trait, call
+    /// [`multi_tensor`](crate::multi_tensor).
     fn multi_tensor(
         &self,
         call: &SetCall,
@@ -124,14 +124,14 @@ pub trait Subject {
         Err(SubjectError::unsupported("`Subject::multi_tensor`"))
     }
 
-    /// Returns the result of steps by sparse gradients. If the handle has [`SparseEmbedding`](crate::ops::SparseEmbedding), the body is a
-    /// call of [`sparse`](crate::sparse).
+    /// Returns the result of steps by sparse gradients. If the handle has [`SparseEmbedding`](crate::ops::SparseEmbedding), call
+    /// [`sparse`](crate::sparse).
     fn sparse(&self, run: SparseRun<TensorOf<Self>>) -> Result<SparseResult<TensorOf<Self>>> {
         Err(SubjectError::unsupported("`Subject::sparse`"))
     }
 
-    /// Returns the results of an operation of `binade_core::ops`, as [`OpInvocation`] orders them. If the
-    /// handle has every operation, the body is a call of [`compute`](crate::compute).
+    /// Returns the results of an operation of `binade_core::ops`, in the order of [`OpInvocation`]. If the handle has every operation, call
+    /// [`compute`](crate::compute).
     fn compute(
         &self,
         op: &OpInvocation,

@@ -1,4 +1,4 @@
-//! Calls of a counted device, and the windows in which it may be read.
+//! Calls of a counted device, and the windows in which reads are allowed.
 
 use std::{
     collections::BTreeMap,
@@ -10,12 +10,12 @@ use std::{
     },
 };
 
-/// Calls of one method, and for reads from one place.
+/// Calls of one method; reads are counted by place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calls {
     /// Name of the method.
     pub method: &'static str,
-    /// Line that called the method, if it reads: there the host waits for the device.
+    /// Line that called the method, if the method reads: at that line the host waits for the device.
     pub place: Option<&'static Location<'static>>,
     /// Number of calls.
     pub count: u64,
@@ -33,7 +33,7 @@ impl fmt::Display for Calls {
     }
 }
 
-/// Key of a call: true for one that reads nothing, its method and its place.
+/// Key of a call: true if it reads nothing, its method, and its place.
 type Key = (bool, &'static str, Option<&'static Location<'static>>);
 
 /// State shared by the clones of a counted device.
@@ -66,7 +66,7 @@ impl Tally {
     }
 }
 
-/// Guard of a window: a strict device may be read while it lives.
+/// Guard of a window: while it is alive, reads of a strict device are allowed.
 #[must_use = "the window closes when the guard is dropped"]
 pub struct Window(Arc<Tally>);
 

@@ -7,7 +7,7 @@ use std::panic::Location;
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CountingError<E> {
-    /// Error of the wrapped device, in its own words.
+    /// Error of the wrapped device, with its message.
     #[error(transparent)]
     Device(#[from] E),
     /// Read outside a window, on a strict device.

@@ -1,10 +1,10 @@
-//! A wrapper of any device that counts calls, tells where the host read, and refuses reads that nobody announced.
+//! A wrapper of any device that counts calls, reports where the host reads, and refuses reads outside of windows.
 //!
-//! On a GPU a call returns before its work is done, and a host that looks at a value waits until it is there. A training step that
-//! looks at nothing keeps the device busy. Whether it does is invisible on a CPU; [`Counting`] shows it on any device.
+//! On a GPU a call returns before its work is done, and a host that reads a value waits for it. A training step without reads keeps the device busy.
+//! A CPU does not show such reads; [`Counting`] shows them on any device.
 
-/// Forwards methods to the device, each as a `launch`, or a `look` where it reads. An argument of which the device
-/// wants something else stands with that: `found: &Self::Found => &found.0`.
+/// Forwards methods to the device, each as a `launch`, or as a `look` if it reads. An argument that the device takes in another form is followed by
+/// that form: `found: &Self::Found => &found.0`.
 macro_rules! forward {
     ($($kind:ident $method:ident($($given:ident: $of:ty $(=> $inner:expr)?),*) -> $gives:ty;)*) => {$(
         #[track_caller]
@@ -30,18 +30,19 @@ use binade_core::Handle;
 use calls::Tally;
 use std::{fmt, panic::Location, sync::Arc};
 
-/// Device that forwards every call to another device, and counts it.
+/// Device that forwards every call to another device and counts it.
 ///
-/// It implements each trait of training and of operations that `D` implements, over the same tensors, parameters, gradients,
-/// masters and scale. A clone counts with the original.
+/// It implements each trait of training and of operations that `D` implements, on the same tensors, parameters, gradients, masters and scale. A clone
+/// shares its counts with the original.
 ///
-/// `download`, `is_raised`, `read`, `save_grads`, `save_rows`, `save`, `load` and `export_f32` read. A [`strict`](Self::strict) device refuses
-/// them outside a [`window`](Self::window), but for `read`, by which an outcome is resolved. Calls that only ask for what the host
-/// knows, such as `shape` and `specs`, are not counted.
+/// `download`, `is_raised`, `read`, `save_grads`, `save_rows`, `save`, `load` and `export_f32` read. A [`strict`](Self::strict) device refuses them
+/// outside a [`window`](Self::window), except `read`, which resolves an outcome. Calls that need the host only, such as `shape` and `specs`, are not
+/// counted.
 ///
-/// A loss is scaled by [`Loss`](binade_grad_scaler::Loss) of the wrapper. A tensor implements it for every device with its scale, as
-/// that of `binade-cpu` does, and finds its own device by [`AsRef`]: `impl<D> Loss<D> for MyTensor where
-/// D: ScaleStore<Scale = MyScale, Error: From<MyError>> + AsRef<MyDevice>`. [`Counted`] has it for any other loss.
+/// A loss must implement [`Loss`](binade_grad_scaler::Loss) for the wrapper. A tensor, such as that of `binade-cpu`, implements it for every device
+/// with the same scale, and gets its own device by [`AsRef`]:
+/// `impl<D> Loss<D> for MyTensor where D: ScaleStore<Scale = MyScale, Error: From<MyError>> + AsRef<MyDevice>`. [`Counted`] implements it for any
+/// other loss.
 ///
 /// # Examples
 ///
@@ -69,12 +70,12 @@ pub struct Counting<D> {
 }
 
 impl<D> Counting<D> {
-    /// Makes a wrapper that counts.
+    /// Creates a wrapper that counts.
     pub fn new(device: D) -> Self {
         Self { device, tally: Arc::new(Tally::new(false)) }
     }
 
-    /// Makes a wrapper that counts, and refuses reads outside a window.
+    /// Creates a wrapper that counts, and refuses reads outside a window.
     pub fn strict(device: D) -> Self {
         Self { device, tally: Arc::new(Tally::new(true)) }
     }
@@ -126,14 +127,14 @@ impl<D: Handle> Handle for Counting<D> {
     type Error = CountingError<D::Error>;
 }
 
-/// Gives the wrapped device, whose calls are not counted.
+/// Returns the wrapped device, whose own calls are not counted.
 impl<D> AsRef<D> for Counting<D> {
     fn as_ref(&self) -> &D {
         &self.device
     }
 }
 
-/// Prints the calls, a line each.
+/// Prints one line for each method and place.
 impl<D> fmt::Display for Counting<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.calls().iter().try_for_each(|calls| writeln!(f, "{calls}"))

@@ -1,4 +1,4 @@
-//! Gradients, findings and the loss scale.
+//! Gradients, found-inf results and the loss scale.
 
 use super::{Counting, CountingError};
 use binade_core::{FoundInf, GradSet, Named, NamedGrads, RawTensor, TensorSpec, TrainError};
@@ -7,9 +7,9 @@ use binade_grad_scaler::{
 };
 use std::panic::Location;
 
-/// Loss or finding of a wrapped device, as one of [`Counting`].
+/// Loss or found-inf result of a wrapped device, in the form that [`Counting`] takes.
 ///
-/// A finding is of a type of its own, since a device whose finding is the host's gets its scale from `binade-grad-scaler`.
+/// The found-inf result needs its own type, because `binade-grad-scaler` implements the scale of each device that keeps the result on the host.
 ///
 /// # Examples
 ///
@@ -85,7 +85,7 @@ impl<D: ScaleStore> ScaleStore for Counting<D> {
         ) -> ();
     }
 
-    /// Reads without a window: a loop that resolves outcomes has said so.
+    /// Reads without a window: a loop that resolves outcomes announces its read.
     #[track_caller]
     fn read(
         &self,

@@ -12,13 +12,13 @@ pub enum SetCall {
     Scale(f32),
     /// `axpby` with these factors of `x` and `y`.
     Axpby(f32, f32),
-    /// `norms`: that of all, and that of each tensor.
+    /// `norms`: the norm of all tensors together, and of each tensor.
     Norms(Norm),
     /// `cast_all` to these types.
     Cast(Vec<DType>),
-    /// `assign` of `y` to `x`, with a finding that is raised or not.
+    /// `assign` of `y` to `x`, with a found-inf result that is raised or not.
     Assign {
-        /// True if the finding is raised.
+        /// True if the found-inf result is raised.
         is_raised: bool,
     },
 }
@@ -26,14 +26,13 @@ pub enum SetCall {
 /// Result of a [`SetCall`].
 #[derive(Clone, Debug)]
 pub struct SetResult<T> {
-    /// Tensors that the call gave, in the order of the set. The norm of all comes before the norms of each.
+    /// Tensors that the call returned, in the order of the set. The norm of all tensors comes before the norm of each.
     pub tensors: Vec<Named<T>>,
-    /// Finding of a call that gives one.
+    /// Found-inf result, if the call returns one.
     pub found: Option<FoundInf>,
 }
 
-/// Returns the result of a call by the handle's [`MultiTensor`], for
-/// [`Subject::multi_tensor`](crate::Subject::multi_tensor).
+/// Makes a call of the handle's [`MultiTensor`] and returns its result, for [`Subject::multi_tensor`](crate::Subject::multi_tensor).
 ///
 /// # Errors
 ///

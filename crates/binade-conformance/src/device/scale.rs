@@ -1,4 +1,4 @@
-//! State that stays on the device from one call to the next: findings that are joined, and a scale that moves.
+//! State that stays on the device between calls: joined found-inf results, and the scale.
 
 use super::read;
 use crate::{
@@ -8,8 +8,8 @@ use crate::{
 use binade_core::{DType, Named, NamedGrads};
 use binade_grad_scaler::{LossScale, MergeRule, ScaleState, ScaleStore as _};
 
-/// Moves the scale by findings of gradients of that size, raised by an infinity beside them. Equal findings are those of one pass, which
-/// takes a device longer than the update.
+/// Updates the scale by found-inf results of gradients of the given magnitude, raised by an added infinity. Equal results come from one pass, since a
+/// pass takes a device longer than the update.
 pub(crate) fn update_scale<S: Backend + ?Sized>(
     subject: &S,
     device: &S::Handle,
@@ -33,7 +33,7 @@ pub(crate) fn update_scale<S: Backend + ?Sized>(
     Ok(device.read(&[], &scale)?.1)
 }
 
-/// Returns a finding that is raised or not, of a gradient of that size.
+/// Returns the found-inf result, raised or not, of a gradient of the given magnitude.
 fn flag<S: Backend + ?Sized>(
     subject: &S,
     device: &S::Handle,
@@ -46,7 +46,7 @@ fn flag<S: Backend + ?Sized>(
     found(device, vec![Named::new("flag", Some(tensor))], &one)
 }
 
-/// Joins what the two passes find.
+/// Joins the found-inf results of two passes.
 pub(crate) fn merge<D: TrainingDevice>(
     device: &D,
     into: MicroBatch<D::Tensor>,
@@ -65,7 +65,7 @@ pub(crate) fn merge<D: TrainingDevice>(
     })
 }
 
-/// Runs iterations with nothing read before the last.
+/// Runs iterations, and reads nothing before the last.
 pub(crate) fn iterate<D: TrainingDevice>(
     device: &D,
     rule: &LossScale,
@@ -111,7 +111,7 @@ impl<D: TrainingDevice> Unread<D> {
         Ok(Self { before, parts, verdict })
     }
 
-    /// Reads everything in one go; the scale of `now` where none was kept.
+    /// Reads everything at once, with the scale of `now` if no clone was kept.
     fn read(self, device: &D, now: &D::Scale) -> Result<IterationResult> {
         let all: Vec<_> = self.parts.iter().chain(&self.verdict).collect();
         let scale = self.before.as_ref().unwrap_or(now);
@@ -129,7 +129,7 @@ impl<D: TrainingDevice> Unread<D> {
 
 type FoundOf<D> = <D as binade_core::GradSet>::Found;
 
-/// Returns the finding of a pass over gradients of this scale, on the device.
+/// Returns the found-inf result, on the device, of a pass over gradients of this scale.
 fn found<D: TrainingDevice>(
     device: &D,
     grads: NamedGrads<D::Tensor>,

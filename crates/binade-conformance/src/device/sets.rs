@@ -1,4 +1,4 @@
-//! Clipping, adding and stepping whole sets, by [`GradOps`] and [`MasterWeights`](binade_master_weights::MasterWeights).
+//! Clips, sums and steps of whole sets, by [`GradOps`] and [`MasterWeights`](binade_master_weights::MasterWeights).
 
 use super::read;
 use crate::{Clip, MicroBatch, Result, SubjectError, TrainStep, TrainingDevice, UnscaleResult};
@@ -9,7 +9,7 @@ use binade_master_weights::{MasterStore, OptimizerConfig};
 type Grads<D> = NamedGrads<<D as binade_core::Handle>::Tensor>;
 type Params<D> = Vec<Named<<D as binade_core::Handle>::Tensor>>;
 
-/// Returns the verdict of a clip by norm, with a limit that only infinity exceeds.
+/// Returns the found-inf result of a clip by norm to `f32::MAX`, which only infinity exceeds.
 pub(crate) fn norm<D: TrainingDevice>(
     device: &D,
     grads: Grads<D>,
@@ -66,7 +66,7 @@ pub(crate) fn accumulate<D: TrainingDevice>(
     }
     let none = || SubjectError::failed("a window takes at least one micro-batch");
     let (sum, (found, scale)) = sum.zip(last).ok_or_else(none)?;
-    // Which gradients there are hangs on what was found: a device that runs late knows once that has been read.
+    // Only good micro-batches give gradients: an asynchronous device knows them once the found-inf result is read.
     read(device, &found, &scale)?;
     Ok(device.materialise(sum)?)
 }

@@ -1,4 +1,4 @@
-//! Steps by sparse gradients, for subjects whose handle makes them.
+//! Steps by sparse gradients, for subjects whose handle supports them.
 
 use crate::{Clip, Result, SubjectError, TrainingDevice};
 use binade_core::ops::SparseEmbedding;
@@ -6,14 +6,14 @@ use binade_core::{FoundInf, Gradient, Named, NamedGrads, SparseGrads};
 use binade_grad_scaler::{Norm, ScaleState};
 use binade_master_weights::{OptimizerConfig, UpdateRule};
 
-/// Gradient of a look-up, with the indices that were looked up.
+/// Gradient of a look-up, with its indices.
 #[derive(Clone, Debug)]
 pub struct LookupGrad<T> {
-    /// Gradient, of the shape of the indices with the row's extent appended.
+    /// Gradient, whose shape is that of the indices with the row's width appended.
     pub grad: T,
-    /// Indices, in i64.
+    /// Indices in `i64`.
     pub indices: T,
-    /// Rows of the table.
+    /// Number of rows of the table.
     pub rows: usize,
 }
 
@@ -33,7 +33,7 @@ pub struct SparseRun<T> {
     pub params: Vec<Named<T>>,
     /// Rule of all steps.
     pub rule: UpdateRule,
-    /// Micro-batches of each step, which are added up where there are several.
+    /// Micro-batches of each step; several are added up.
     pub steps: Vec<Vec<SparseBatch<T>>>,
     /// Norm to which each step's gradients are clipped.
     pub max_norm: Option<f32>,
@@ -44,13 +44,13 @@ pub struct SparseRun<T> {
 pub struct SparseResult<T> {
     /// Tables after the steps.
     pub params: Vec<Named<T>>,
-    /// Gradients of the last step, unscaled and whole.
+    /// Gradients of the last step, unscaled and dense.
     pub grads: NamedGrads<T>,
-    /// Finding of the last step.
+    /// Found-inf result of the last step.
     pub found: FoundInf,
 }
 
-/// Returns the result of steps by the handle's [`SparseEmbedding`], for [`Subject::sparse`](crate::Subject::sparse).
+/// Runs steps by the handle's [`SparseEmbedding`] and returns their result, for [`Subject::sparse`](crate::Subject::sparse).
 ///
 /// # Errors
 ///
@@ -76,7 +76,7 @@ where
     Ok(SparseResult { params, grads: device.materialise(grads)?, found })
 }
 
-/// Unscaled gradients with their finding, and the scale that divided them.
+/// Unscaled gradients with their found-inf result, and the scale that divided them.
 type Unscaled<D> = (
     <D as binade_core::GradSet>::Grads,
     <D as binade_core::GradSet>::Found,

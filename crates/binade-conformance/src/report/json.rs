@@ -4,10 +4,10 @@ use super::{Report, Row};
 use crate::{Difference, Failure, Sentence, runner::Listed};
 use serde_json::{Value, json};
 
-/// Value of `schema` in every report. A key that is new leaves it as it is; one that is gone, or means something else, does not.
+/// Value of `schema` in every report. It changes if a key is removed or gets another meaning, and stays if a key is added.
 pub(crate) const SCHEMA: &str = "binade-conformance/1";
 
-/// One report as an object, any other number of them as a list.
+/// Returns one report as a JSON object, and any other number of reports as a list.
 ///
 /// | key | holds |
 /// |---|---|
@@ -22,10 +22,10 @@ pub(crate) const SCHEMA: &str = "binade-conformance/1";
 /// | `known_not_run` | what was listed as known of cases that were not asked for: the same |
 /// | `rows` | the table: `suite`, `operation`, `dtype`, `agreement`, `cases`, the counts `passed`, `failed`, `known` and `skipped`, `worst` as a share of what the agreement allows, `status` |
 ///
-/// A failure has `case`; `suite`; `proves`, a list of the sentences that do not hold, each with its `contract`, a trait mostly, and
-/// the `sentence`; `agreement`, `inputs`, `got` and `wanted` as they are printed; `first`, the index of the first element that does not agree; `worst` with `index`, `got` and `wanted` as bits and in
-/// decimal, and the number `apart`; and `rerun`, the environment in which it alone is run. `first` and `worst` are null where
-/// no tensor was compared. A number that JSON has not is null: `apart` of what is no finite number.
+/// A failure has `case`; `suite`; `proves`, a list of the sentences that do not hold, each with its `contract`, usually a trait, and the `sentence`;
+/// `agreement`, `inputs`, `got` and `wanted` as printed; `first`, the index of the first element that does not agree; `worst` with `index`, `got` and
+/// `wanted` as bits and in decimal, and the number `apart`; and `rerun`, the environment variables that run this case alone. `first` and `worst` are
+/// null if no tensor was compared. `apart` is null if it is not finite, since JSON has no such number.
 pub fn json(reports: &[Report]) -> String {
     let value = match reports {
         [one] => page(one),

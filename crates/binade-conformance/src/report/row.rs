@@ -12,20 +12,20 @@ pub(crate) struct Row {
     pub(crate) variant: String,
     /// Agreement that the subject had to meet.
     pub(crate) agreement: Agreement,
-    /// The worst difference within the agreement, as a share of what it allows.
+    /// Worst difference within the agreement, as a share of the allowed one.
     pub(crate) worst: f64,
     /// Cases that passed.
     pub(crate) passed: usize,
     /// Cases that failed.
     pub(crate) failed: usize,
-    /// Cases that failed as was known before.
+    /// Cases that failed and are listed as known.
     pub(crate) known: usize,
     /// Cases that were skipped.
     pub(crate) skipped: usize,
 }
 
 impl Row {
-    /// A row for cases like this one, without any yet.
+    /// Returns an empty row for cases of this record's operation and variant.
     pub(super) fn new(record: &Record, arithmetic: Arithmetic) -> Self {
         let (group, variant) = (record.group, record.variant.clone());
         let agreement = group.agreement(arithmetic);
@@ -48,7 +48,7 @@ impl Row {
         self.passed + self.failed + self.known + self.skipped
     }
 
-    /// `ok`, `skipped`, `ok, 2 skipped`, `ok, 1 known` or `3 FAILED`.
+    /// Returns `ok`, `skipped`, `ok, 2 skipped`, `ok, 1 known` or `3 FAILED`.
     pub(crate) fn status(&self) -> String {
         let count = |n: usize, what| if n == 0 { String::new() } else { format!("{n} {what}") };
         let [known, skipped] = [count(self.known, "known"), count(self.skipped, "skipped")];

@@ -1,18 +1,18 @@
-//! A report as it is printed.
+//! The printed form of a report.
 
 use super::{Outcome, Report, Row};
 use crate::{Agreement, CaseGroup, Failure};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Failures that are printed in full. Of more, the first of each operation is: one fault often breaks hundreds of cases.
+/// Number of failures that are printed in full. If there are more, only the first of each operation is: one fault often breaks hundreds of cases.
 const IN_FULL: usize = 20;
 
-/// Skips for one reason that are printed by name. Of more, the operations are.
+/// Number of skips for one reason that are printed by name. If there are more, their operations are printed.
 const BY_NAME: usize = 3;
 
 impl Report {
-    /// The table, without rows of which every case was skipped.
+    /// Prints the table without the rows in which every case was skipped.
     fn table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "operation        dtype          cases  agreement   worst  status")?;
         for row in self.rows().iter().filter(|row| row.skipped < row.cases()) {
@@ -24,7 +24,7 @@ impl Report {
         Ok(())
     }
 
-    /// Skips by reason, in the order in which the reasons came up.
+    /// Prints skips by reason, in the order of the reasons' first skips.
     fn skips(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut reasons: Vec<(&str, Vec<(&str, CaseGroup)>)> = Vec::new();
         for record in &self.records {
@@ -47,7 +47,7 @@ impl Report {
         Ok(())
     }
 
-    /// Failures in full; of many, the first of each operation, and the number of the others.
+    /// Prints failures in full. If there are many, it prints the first of each operation and the number of the others.
     fn failures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = self.failed();
         let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
@@ -70,7 +70,7 @@ impl Report {
         Ok(())
     }
 
-    /// `12 passed, 1 failed, 2 known to fail, 30 skipped`; what is listed is told where there is some.
+    /// Returns `12 passed, 1 failed, 2 known to fail, 30 skipped`; counts of listed cases are left out if they are 0.
     fn counts(&self) -> String {
         let told = |n: usize, what| if n == 0 { String::new() } else { format!("{n} {what}, ") };
         let (passed, failed, skipped) = (self.passed(), self.failed().len(), self.skipped().len());
@@ -81,7 +81,7 @@ impl Report {
     }
 }
 
-/// The worst difference as a share of what is allowed.
+/// Returns the worst difference as a share of the allowed one.
 fn worst(share: f64, agreement: Agreement) -> String {
     match agreement {
         Agreement::Bits => "0".to_owned(),
@@ -89,7 +89,7 @@ fn worst(share: f64, agreement: Agreement) -> String {
     }
 }
 
-/// Lines that follow from a case's name: which sentences it proves, and how to run it alone.
+/// Returns the lines for a case's name: the sentences that it proves, and how to run it alone.
 fn rest(report: &Report, name: &str) -> String {
     let contracts = report.proved_by(name).into_iter().map(|it| format!("  contract   {it}"));
     let alone = format!("  run it alone: BINADE_CASE='{name}'");
@@ -97,7 +97,8 @@ fn rest(report: &Report, name: &str) -> String {
 }
 
 impl fmt::Display for Report {
-    /// The table; then skips by reason, each case that was not run with its reason, failures with their particulars, and the counts.
+    /// Prints the table, the skips by reason, the known failures, the listed cases that were not run, the listed names without a case, the failures
+    /// and the counts.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}", self.subject, self.arithmetic)?;
         self.table(f)?;

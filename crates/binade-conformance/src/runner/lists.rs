@@ -1,4 +1,4 @@
-//! Lists of a runner, by name: failures that are known, and skips that are excused.
+//! Lists of a runner by case name: known failures and excused skips.
 
 /// A part of the names of cases, and a reason.
 pub(crate) type Listed = (String, String);
@@ -25,26 +25,26 @@ impl Lists {
         self.known.is_empty() && self.excused.is_empty()
     }
 
-    /// Entries that name none of these cases.
+    /// Returns the entries that match none of these cases.
     pub(super) fn idle(&self, names: &[String]) -> Vec<Listed> {
         let is_idle = |(part, _): &&Listed| !names.iter().any(|name| has(name, part));
         let excused = self.excused.iter().filter(is_idle).cloned();
         self.known_beside(names).into_iter().chain(excused).collect()
     }
 
-    /// Known failures that are of none of these cases.
+    /// Returns the known failures that match none of these cases.
     pub(super) fn known_beside(&self, names: &[String]) -> Vec<Listed> {
         let is_beside = |(start, _): &&Listed| !names.iter().any(|name| name.starts_with(start));
         self.known.iter().filter(is_beside).cloned().collect()
     }
 }
 
-/// The reason of the first entry that is meant.
+/// Returns the reason of the first entry that matches.
 fn reason(list: &[Listed], is_meant: impl Fn(&str) -> bool) -> Option<&str> {
     list.iter().find(|(part, _)| is_meant(part)).map(|(_, why)| why.as_str())
 }
 
-/// Returns true where `part` stands in `name` from the beginning of a word on: `mul/` is no part of `matmul/…`, nor `f16` of `bf16`.
+/// Returns true if `name` contains `part` at the beginning of a word: `matmul/…` does not contain `mul/`, nor `bf16` `f16`.
 fn has(name: &str, part: &str) -> bool {
     let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
     let is_word = part.starts_with(is_of_word);
