@@ -1,4 +1,4 @@
-//! Accumulation: summed in `f32`, each micro-batch by its own scale, bad ones left out whole.
+//! Accumulation: sums in `f32`, with each micro-batch unscaled by its own scale, and without bad micro-batches.
 //!
 //! The oracle adds the micro-batches of a window in `f32`, in their order, and leaves out every one that is not finite.
 
@@ -35,13 +35,13 @@ fn micros<S: Backend>(s: &S, window: &Window) -> Result<Vec<MicroBatch<Tensor<S>
     window.iter().map(micro).collect()
 }
 
-/// Accumulates and compares every sum bit by bit, and which there are.
+/// Accumulates, and compares the sums bit by bit and the parameters that have one.
 fn by<S: Backend>(s: &S, check: &mut Check, window: &Window) -> Verdict {
     let sums = s.accumulate(micros(s, window)?)?;
     same_grads(s, check, (&like(window), &sums), &accumulate(window), Some(Agreement::Bits))
 }
 
-/// Returns of each parameter the first gradient that there is.
+/// Returns each parameter's first gradient in the window.
 fn like(window: &Window) -> Set {
     let mut sets = window.iter().map(|(set, _)| set.clone());
     let mut first = sets.next().unwrap_or_default();
@@ -60,7 +60,7 @@ fn good(seed: usize, length: usize, dtype: DType) -> Stored {
     Stored::vector(dtype, finite(seed, length, dtype, [-8.0, 8.0]))
 }
 
-/// Such a gradient with `last` in the last place.
+/// Returns a gradient with `last` as the last element.
 fn spoilt(length: usize, dtype: DType, last: f64) -> Stored {
     let mut values = finite(9, length, dtype, [-8.0, 8.0]);
     values[length - 1] = last;
@@ -81,7 +81,7 @@ fn sums<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     add("ones_add_up_beyond_2048", ones.collect());
 }
 
-/// Adds a case of unscaled gradients from below the smallest number to the largest.
+/// Adds a case of unscaled gradients from below the smallest number of the format to the largest.
 fn sizes<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let micro = move |exponent, values| at(exponent, one(values));
     let spread = move |seed, range| Stored::vector(dtype, finite(seed, 1024, dtype, range));
@@ -108,7 +108,7 @@ fn lengths<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-/// Unaligned, and with strides: alike, and beside micro-batches that lie otherwise.
+/// Adds cases of unaligned and strided gradients, in micro-batches of the same and of different layouts.
 fn starts<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.views(dtype, move |s: &S, check, layout, length| {
         let set = |seed| one(good(seed, length, dtype));
@@ -122,7 +122,7 @@ fn starts<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-/// Sets that do not list the same: refused rather than added up crosswise.
+/// Adds cases of sets with different lists of parameters, which are refused rather than added in the wrong places.
 fn differ<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let set =
         |name, length| vec![("a", Some(good(1, 9, dtype))), (name, Some(good(2, length, dtype)))];
@@ -143,7 +143,7 @@ fn differ<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     }
 }
 
-/// Two good micro-batches and bad ones, wherever they stand.
+/// Adds cases of two good micro-batches with bad ones at each position.
 fn bad<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let pair = |a, b| at(10, vec![("a", Some(a)), ("b", Some(b))]);
     let good = |seed| pair(good(seed, 33, dtype), good(seed + 10, 257, dtype));
@@ -187,7 +187,7 @@ fn bad<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     }
 }
 
-/// Gradients that some micro-batches lack: zeros would decay weights and age moments.
+/// Adds cases of gradients that some micro-batches lack. Zeros instead would decay weights and age moments.
 fn absent<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, window: Window| {
         cases.add(dtype, sentence, move |s: &S, check| by(s, check, &window));

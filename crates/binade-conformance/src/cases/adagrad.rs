@@ -1,7 +1,7 @@
-//! Adagrad: sums of squares that begin at any value, and a rate that falls with the count of steps.
+//! Adagrad: sums of squares with any initial value, and a learning rate that falls with the number of steps.
 //!
-//! The oracle is one element's step of Adagrad (Duchi, Hazan and Singer, JMLR 12, 2011), as torch computes it in `f32` on a CPU. Every
-//! scalar is worked out in `f64` and rounded once to `f32` where it meets an element.
+//! The oracle is one element's step of Adagrad (Duchi, Hazan and Singer, JMLR 12, 2011), as torch computes it in `f32` on a CPU. Every scalar is
+//! computed in `f64`, and rounded once to `f32` before it is combined with an element.
 
 use super::prelude::*;
 use super::steps::{self, variant};
@@ -16,7 +16,7 @@ const PLAIN: Adagrad = Adagrad {
     eps: 1e-10,
 };
 
-/// A rate that halves after the first step.
+/// Rule whose learning rate halves after the first step.
 const EXACT: Adagrad = Adagrad { lr: 0.25, lr_decay: 1.0, eps: 0.0, ..PLAIN };
 
 pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
@@ -35,7 +35,7 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     }
 }
 
-/// Two parameters, of which one has no gradient at first: its rate begins to fall with its own first step.
+/// Adds a case of two parameters, one without a gradient at first: its rate falls from its own first step on.
 fn decays<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "the_rate_of_a_parameter_falls_with_its_own_steps";
     cases.add(variant([dtype; 2]), sentence, move |s: &S, check| {
@@ -50,7 +50,7 @@ fn decays<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-/// Sums that are squares: no root is rounded.
+/// Adds a case of sums that are squares, so that no root is rounded.
 fn exact<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, rule: Adagrad, grads: &[[f64; 3]]| {
         let rule = UpdateRule::Adagrad(rule);
@@ -74,7 +74,7 @@ fn exact<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
 
 // The oracle.
 
-/// Moves `element` by the unscaled gradient `g`.
+/// Steps `element` by the unscaled gradient `g`.
 pub(super) fn step(rule: &Adagrad, element: &mut Element, g: f32) {
     if element.steps == 0 {
         element.first = narrow(rule.initial_accumulator_value);

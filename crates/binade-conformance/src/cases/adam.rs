@@ -1,8 +1,7 @@
-//! Adam, `AdamW` and `AMSGrad`, and the divisions by almost nothing that sixteen bits make of them elsewhere.
+//! Adam, `AdamW` and `AMSGrad`, and divisors that would be almost 0 in sixteen bits.
 //!
-//! The oracle is one element's step of Adam (Kingma and Ba, arXiv 1412.6980) or `AdamW` (Loshchilov and Hutter,
-//! arXiv 1711.05101), as torch computes it in `f32` on a CPU. Every scalar is worked out in `f64` and rounded once to `f32`
-//! where it meets an element.
+//! The oracle is one element's step of Adam (Kingma and Ba, arXiv 1412.6980) or `AdamW` (Loshchilov and Hutter, arXiv 1711.05101), as torch computes
+//! it in `f32` on a CPU. Every scalar is computed in `f64`, and rounded once to `f32` before it is combined with an element.
 
 use super::prelude::*;
 use super::steps::{self, variant};
@@ -57,7 +56,7 @@ fn small<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
     });
 }
 
-/// Two parameters, of which one has no gradient at first: its corrections of bias begin with its own first step.
+/// Adds a case of two parameters, one without a gradient at first: its bias corrections count from its own first step.
 fn ages<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_parameter_without_a_gradient_does_not_age";
     cases.add(variant([dtype; 2]), sentence, move |s: &S, check| {
@@ -73,7 +72,7 @@ fn ages<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
 
 // The oracle.
 
-/// Moves `element` by the unscaled gradient `g`.
+/// Steps `element` by the unscaled gradient `g`.
 pub(super) fn step(rule: &Adam, element: &mut Element, g: f32) {
     element.steps += 1;
     let [b1, b2] = rule.betas;

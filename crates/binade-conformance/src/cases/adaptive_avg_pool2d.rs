@@ -1,4 +1,4 @@
-//! Averages to a given number of rows and columns: whole planes, shared elements, more windows than elements.
+//! Averages with a given number of rows and columns: whole planes, overlapping windows, and more windows than elements.
 //!
 //! The oracle is that of [`avg_pool2d`](super::avg_pool2d) over windows whose first and last elements follow from their number.
 
@@ -58,7 +58,7 @@ fn both(run: &mut OpRun<'_>, x: &Stored, output: [usize; 2]) -> Verdict {
 
 // The oracle.
 
-/// Each window of the images: from `⌊i·H / H'⌋` to before `⌈(i + 1)·H / H'⌉`.
+/// Returns each window of the images: from `⌊i·H / H'⌋` up to, but without, `⌈(i + 1)·H / H'⌉`.
 fn windows_of(x: &Stored, output: [usize; 2]) -> Vec<Window> {
     let range = |i: usize, axis: usize| {
         let (all, of) = (x.shape[axis + 2], output[axis]);

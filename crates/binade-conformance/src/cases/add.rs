@@ -1,4 +1,4 @@
-//! Elementwise sum: rounded to `f32`, then to what it is stored in.
+//! Elementwise sum: rounded to `f32`, then to the storage type.
 
 use super::cast::rounded;
 use super::prelude::*;
@@ -9,7 +9,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     binary(cases, &Add, both);
 }
 
-/// Forward, and the gradient handed on twice.
+/// Compares forward, and backward, which gives the gradient to both operands.
 fn both(run: &mut OpRun<'_>, [a, b]: [&Stored; 2]) -> Verdict {
     let sum = add(&values(a), &values(b));
     run.exact(Add, &[a, b], [(a.dtype, sum)])?;
@@ -19,8 +19,8 @@ fn both(run: &mut OpRun<'_>, [a, b]: [&Stored; 2]) -> Verdict {
 
 // The oracle.
 
-/// `a + b`. Of two numbers of `f32`, the sum in `f64` rounds to `f32` as the exact one would: 53 bits are more than twice 24
-/// and two (Figueroa, "When is double rounding innocuous?", 1995).
+/// Returns `a + b`. The `f64` sum of two `f32` numbers rounds to `f32` as the exact sum does, since 53 bits are at least 2·24 + 2 (Figueroa, "When is
+/// double rounding innocuous?", 1995).
 fn add(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| rounded(a + b, F32)).collect()
 }

@@ -1,4 +1,4 @@
-//! The mean of each window: padding that counts or not, overlap, sums beyond the format.
+//! Mean of each window: padding that counts or not, overlap, and sums beyond the format.
 //!
 //! The oracle is a loop over each window.
 
@@ -58,7 +58,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             run.exact(AvgPool2d { config }, &[&x], [(dtype, vec![57344.0])])
         });
         cases.add(dtype, "gradients_of_windows_that_overlap_add_up_in_f32", move |run| {
-            // The middle lies in all four windows, whose shares have a sum no format of sixteen bits can make step by step.
+            // The middle element is in all four windows. No sixteen-bit format can add the four shares step by step.
             let config = AvgPool2dConfig { stride: [1, 1], ..AvgPool2dConfig::square(2) };
             let g = Stored::from_values(dtype, &[1, 1, 2, 2], [8192.0, 4.0, 4.0, 4.0]);
             let wanted = vec![2048.0, 2049.0, 1.0, 2049.0, 2051.0, 2.0, 1.0, 2.0, 1.0];
@@ -99,7 +99,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     too_large(cases, [(op, "1x1x2x2")]);
 }
 
-/// Forward and backward on random gradients, from images `[N, C, H, W]` in the configuration's layout.
+/// Compares forward and backward on random gradients, for images `[N, C, H, W]` in the configuration's layout.
 fn both(run: &mut OpRun<'_>, x: &Stored, config: AvgPool2dConfig) -> Verdict {
     compare(run, &uniform(2, x.dtype, &output(&x.shape, config), [-1.0, 1.0]), x, config)
 }
@@ -147,7 +147,7 @@ fn windows_of(x: &Stored, config: AvgPool2dConfig) -> Vec<Window> {
     by_plane(&x.shape, &shape, window)
 }
 
-/// The windows of all planes, from the elements of one plane's.
+/// Returns the windows of all planes, given the elements of one plane's windows.
 pub(super) fn by_plane(
     image: &[usize],
     result: &[usize],
@@ -169,13 +169,13 @@ pub(super) fn by_plane(
 pub(super) fn means(x: &[f64], windows: &[Window]) -> Vec<Expected> {
     let mean = |(inside, divisor): &Window| {
         let sum = |f: fn(f64) -> f64| inside.iter().map(|at| f(x[*at])).sum::<f64>() / divisor;
-        // A rounding an addition, and those of the division.
+        // One rounding for each addition, and those of the division.
         Expected::near(sum(|x| x), (count(inside.len()) + 4.0) * sum(f64::abs))
     };
     windows.iter().map(mean).collect()
 }
 
-/// Compares the gradient of images `[N, C, H, W]` of this shape in an order of their axes: each window's, shared out among its elements.
+/// Compares the gradient of images `[N, C, H, W]` of this shape in an order of their axes: each window's gradient, shared among its elements.
 pub(super) fn backward(
     run: &mut OpRun<'_>,
     grad: &Stored,
@@ -191,7 +191,7 @@ pub(super) fn backward(
             sums[*at] = [value + g / divisor, mass + (g / divisor).abs(), terms + 1.0];
         }
     }
-    // A rounding an addition, and those of the division of each term.
+    // One rounding for each addition, and those of each term's division.
     let wanted = |[value, mass, terms]: [f64; 3]| Expected::near(value, (terms + 4.0) * mass);
     let extents = [shape[0], shape[1], shape[2], shape[3]];
     let wanted = ordered(sums.into_iter().map(wanted).collect(), extents, order);

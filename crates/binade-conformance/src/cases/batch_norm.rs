@@ -1,4 +1,4 @@
-//! Normalisation over the batch: biased inside, unbiased in the running statistics.
+//! Normalisation over the batch: biased variance in the result, unbiased variance in the running statistics.
 //!
 //! The oracle treats each channel as one group of [`layer_norm`](super::layer_norm).
 
@@ -26,7 +26,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             all(run, &uniform(1, dtype, &[5, 3, 2, 3], [-2.0, 3.0]), DType::F32)
         });
         cases.starts(dtype, move |run, seed, _| {
-            // Runs that are whole groups, runs that are not, and channels side by side.
+            // Runs of elements that are whole groups, runs that are not, and channels side by side.
             let inputs = [&[5, 3, 3, 3][..], &[5, 3, 2, 4], &[5, 8]];
             inputs.into_iter().try_for_each(|shape: &[usize]| {
                 all(run, &uniform(seed, dtype, shape, [-2.0, 3.0]), dtype)
@@ -74,7 +74,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     );
 }
 
-/// Cases of the steps of both passes, which a device may leave out.
+/// Adds cases of the single steps of both passes, which a device may lack.
 fn add_steps(cases: &mut OpCases) {
     for dtype in FLOATS {
         for shape in shapes(SHAPES) {
@@ -124,7 +124,7 @@ fn add_steps(cases: &mut OpCases) {
     refusals(cases, "steps_that_do_not_fit_are_a_mismatch", ErrorKind::Mismatch, all);
 }
 
-/// An input with parameters, and running statistics that something has gone into.
+/// Input, parameters, and running statistics that are no longer initial.
 struct Layer<'a> {
     x: &'a Stored,
     w: Stored,
@@ -148,7 +148,7 @@ impl<'a> Layer<'a> {
     }
 }
 
-/// Training at two momenta, inference, and all three gradients.
+/// Compares training at two momenta, inference, and all three gradients.
 fn all(run: &mut OpRun<'_>, x: &Stored, parameters: DType) -> Verdict {
     let layer = Layer::of(x, parameters);
     forward(run, &layer, 0.1)?;
@@ -164,7 +164,7 @@ fn all(run: &mut OpRun<'_>, x: &Stored, parameters: DType) -> Verdict {
     run.near(BatchNormBackward { eps }, &[&g, x, w], wanted)
 }
 
-/// The steps on a batch: its statistics, and the gradients by other ones.
+/// Compares the steps on a batch: its statistics, and the gradients by other statistics.
 fn steps(run: &mut OpRun<'_>, x: &Stored, parameters: DType) -> Verdict {
     stats_of(run, x)?;
     given(run, &Layer::of(x, parameters))
@@ -183,7 +183,7 @@ fn stats_of(run: &mut OpRun<'_>, x: &Stored) -> Verdict {
     run.near(BatchNormStats, &[x], wanted)
 }
 
-/// The gradients by given statistics and means.
+/// Compares the gradients by given statistics and means.
 fn given(run: &mut OpRun<'_>, Layer { x, w, mean, var, channels, .. }: &Layer<'_>) -> Verdict {
     let eps = 1e-5_f32;
     let g = uniform(7, x.dtype, &x.shape, [-1.0, 1.0]);
@@ -214,7 +214,7 @@ fn forward(
 
 // The oracle.
 
-/// The elements of one channel.
+/// Returns the elements of one channel.
 fn of(values: &[f64], channels: &[usize], channel: usize) -> Vec<f64> {
     values.iter().zip(channels).filter(|(_, c)| **c == channel).map(|(x, _)| *x).collect()
 }
@@ -223,7 +223,7 @@ fn stats(x: &[f64], channels: &[usize], count: usize, eps: f64) -> Vec<Stats> {
     (0..count).map(|channel| Stats::of(&of(x, channels, channel), eps)).collect()
 }
 
-/// Returns the result by the batch's own statistics, and the running mean and unbiased variance after it.
+/// Returns the result by the batch's own statistics, and the updated running mean and unbiased variance.
 fn batch_norm(
     x: &[f64],
     channels: &[usize],
@@ -235,7 +235,7 @@ fn batch_norm(
     let pairs = x.iter().zip(channels);
     let output = pairs.map(|(x, &c)| all[c].affine(*x, w[c], b[c])).collect();
     let n = count(x.len()) / count(w.len());
-    // The old one by 1 − momentum, which may be rounded, the new one, its factor of 2 roundings, and a sum.
+    // The old value times 1 − momentum, which may be rounded; the new value, its factor of 2 roundings; and a sum.
     let moved = |old: f64, new: f64, doubt: f64| {
         let (kept, added) = ((1.0 - momentum) * old, momentum * new);
         Expected::near(kept + added, momentum * doubt + 4.0 * (kept.abs() + added.abs()))
@@ -276,7 +276,7 @@ fn backward(
         let places = (0..x.len()).filter(|at| channels[*at] == c);
         let group = stats.backward(&of(grad, channels, c), &of(x, channels, c));
         for (at, Expected { value, mass, .. }) in places.zip(group) {
-            // Times the weight, which is one rounding more.
+            // The product with the weight is one more rounding.
             let value = value * w[c];
             input[at] = Expected::near(value, mass * w[c].abs() + 2.0 * value.abs());
             sums[c].add(grad[at], stats.normal(x[at]));

@@ -1,4 +1,4 @@
-//! A vector along the channel axis: axis 1 of images, the last of anything else.
+//! A vector added along the channel axis: axis 1 of images, the last axis of other tensors.
 
 use super::cast::rounded;
 use super::prelude::*;
@@ -23,7 +23,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         cases.add(dtype, sentence, move |run| {
             let all = awkward(dtype);
             let bias = Stored::code_vector(dtype, all.clone());
-            // Each row begins with another, so that each meets each.
+            // Each row is rotated by one more, so that every pair of elements is added.
             let rows = (0..all.len()).flat_map(|from| [&all[from..], &all[..from]].concat());
             let x = Stored::from_codes(dtype, &[all.len(); 2], rows.collect::<Vec<u64>>());
             let wanted = bias_add(&values(&x), &values(&bias), &channels(&x.shape, 1));
@@ -54,7 +54,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     mismatches(cases, [(BiasAdd, "2x3 2, 2x3x4x4 4, f16:2x3 3"), (BiasAddBackward, "scalar")]);
 }
 
-/// Forward by bits, and backward of the same tensor as a gradient, whose sums are near.
+/// Compares forward bit by bit, and backward of the same tensor as a gradient, whose sums are compared within their bounds.
 fn both(run: &mut OpRun<'_>, x: &Stored) -> Verdict {
     let axis = axis(&x.shape);
     let (count, channels) = (x.shape[axis], channels(&x.shape, axis));
@@ -68,23 +68,23 @@ fn both(run: &mut OpRun<'_>, x: &Stored) -> Verdict {
 
 // The oracle.
 
-/// The axis of channels: 1 of four, the last of any other number.
+/// Returns the axis of channels: axis 1 of four axes, the last of any other number.
 fn axis(shape: &[usize]) -> usize {
     if shape.len() == 4 { 1 } else { shape.len() - 1 }
 }
 
-/// The place on this axis of each element of a tensor of `shape`.
+/// Returns each element's index on this axis in a tensor of `shape`.
 pub(super) fn channels(shape: &[usize], axis: usize) -> Vec<usize> {
     let inner: usize = shape[axis + 1..].iter().product();
     (0..shape.iter().product()).map(|at: usize| at / inner % shape[axis]).collect()
 }
 
-/// `x + b` of the element's channel, rounded to `f32`.
+/// Returns `x + b` by the element's channel, rounded to `f32`.
 fn bias_add(x: &[f64], bias: &[f64], channels: &[usize]) -> Vec<f64> {
     x.iter().zip(channels).map(|(x, &channel)| rounded(x + bias[channel], F32)).collect()
 }
 
-/// The bias' gradient: of each of `count` channels, the sum over its elements.
+/// Returns the bias's gradient: for each of `count` channels, the sum over its elements.
 fn backward(grad: &[f64], channels: &[usize], count: usize) -> Vec<Expected> {
     let of = |channel: usize| {
         let mine = grad.iter().zip(channels).filter(|(_, of)| **of == channel);

@@ -1,4 +1,4 @@
-//! Cases of bits to the device and back, which all other cases rely on.
+//! Cases of bits copied to the device and back, on which all other cases rely.
 
 use super::prelude::*;
 
@@ -13,7 +13,7 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     }
 }
 
-/// All codes of narrow types; awkward and random ones of `f32`.
+/// Returns all codes of narrow types, and awkward and random codes of `f32`.
 fn patterns(dtype: DType) -> Stored {
     let mut draw = Draw::new(1);
     let codes: Vec<u64> = match dtype.bytes() {

@@ -1,15 +1,15 @@
-//! Batches of matrix products: each pair by itself.
+//! Batches of matrix products: each pair separately.
 
 use super::matmul::{self, matmul};
 use super::prelude::*;
 use crate::OpInvocation::{Bmm, BmmBackward, MatMul};
 
-/// The leading extents, and M, K, N.
+/// Leading extents, and M, K, N.
 const SIZES: &str = "1:1x1x1 3:2x3x4 2:8x8x8 2x3:7x9x5 5:16x17x15 2:33x31x9 2:3x257x2 2:3x1100x9 0:2x3x4 2:0x3x4 2:3x0x4";
 
-/// Pairs and extents for which a device may take larger tiles, forward and for both gradients: sums have more terms than four tiles
-/// of 32, and rows of one operand or the other begin at odd elements, or at multiples of 4, 8 or 16 bytes. Once with as many
-/// pairs as fill such a device.
+/// Returns numbers of pairs, and extents for which a device may use larger tiles, forward and for both gradients. Sums have more terms than four
+/// tiles of 32. Rows of one operand or the other start at odd elements, or at multiples of 4, 8 or 16 bytes. One entry has enough pairs to fill such
+/// a device.
 const fn large(dtype: DType) -> &'static [(usize, [usize; 3])] {
     match dtype {
         DType::F16 => &[(32, [136, 135, 132]), (2, [136, 134, 135]), (2, [136; 3])],
@@ -29,7 +29,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             let sentence = format!("nan_stays_in_its_rows_of_{pairs}_of_{}", name(size));
             cases.add(dtype, sentence, move |run| {
                 let [a, b, g] = operands(dtype, &[*pairs], *size);
-                // Behind the last terms of the rows before, where these are read in whole vectors.
+                // Elements after the last terms of the previous rows, which are read with them in whole vectors.
                 let places =
                     [1, 33, 65].into_iter().flat_map(|row| [row * size[1], row * size[1] + 5]);
                 let a = places.fold(a, |a, place| a.with(place, f64::NAN));
@@ -77,7 +77,7 @@ fn both(run: &mut OpRun<'_>, dtype: DType, (lead, size): (&[usize], [usize; 3]))
 fn of(run: &mut OpRun<'_>, [a, b, g]: [&Stored; 3], size: [usize; 3]) -> Verdict {
     let dtype = a.dtype;
     let mut wanted = bmm(&values(a), &values(b), size);
-    // No chunks of nothing: with an inner extent of 0, every product is there and 0.
+    // With an inner extent of 0 there are no chunks, and every product is 0.
     wanted.resize(g.len(), Expected::exactly(0.0));
     run.near(Bmm, &[a, b], [(dtype, wanted)])?;
     let wanted = backward(&values(g), &values(a), &values(b), size);

@@ -1,4 +1,4 @@
-//! Casting: each element rounded once, to nearest even, whatever it is and wherever it stands.
+//! Casts: each element is rounded once, to nearest even, whatever its value and position.
 
 pub(super) mod lanes;
 mod oracle;
@@ -32,7 +32,7 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     }
 }
 
-/// A cast to the own type, which is a copy: a step that moves it leaves the original alone.
+/// Adds a case of a cast to the tensor's own type, which is a copy: a step that changes it leaves the original unchanged.
 fn copies<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_cast_to_the_own_type_is_a_copy";
     cases.add(format!("{dtype}-{dtype}"), sentence, move |s: &S, check| {
@@ -71,7 +71,7 @@ fn cast_values<S: Backend>(
     cast(s, check, [DType::F32, to], both.map(|x| round(x, DType::F32)).collect())
 }
 
-/// True where `to` says what becomes of `x`: E4M3 has no infinity, and what it makes of more than 464 is the caller's choice.
+/// Returns true if `to` determines the result of casting `x`. E4M3 has no infinity, and the caller chooses the result above 464.
 pub(super) fn fits(x: f64, to: DType) -> bool {
     to != DType::E4M3 || x.is_nan() || x.abs() <= 464.0
 }
@@ -133,7 +133,7 @@ fn roundings<S: Backend>(cases: &mut Cases<S>, to: DType) {
     add("overflow_begins_half_an_ulp_beyond_the_largest", overflow);
 }
 
-/// Each finite number of `to` above 0 with the one before it.
+/// Returns each finite number of `to` above 0 with the one before it.
 fn pairs(to: DType) -> impl Iterator<Item = [f64; 2]> {
     (1..infinity(to)).map(move |code| [value(code - 1, to), value(code, to)])
 }
@@ -143,18 +143,18 @@ fn ties(to: DType) -> Vec<f64> {
 }
 
 fn beside_ties(to: DType) -> Vec<f64> {
-    // Thinned: a pattern that rounds wrongly beside one tie does so beside most.
+    // Only some ties: a pattern that rounds wrongly beside one tie does so beside most.
     let beside = |[a, b]: [f64; 2]| around(a.midpoint(b));
     pairs(to).step_by(5).flat_map(beside).collect()
 }
 
-/// The `f32` before `x` and the one after.
+/// Returns the `f32` before `x` and the one after.
 fn around(x: f64) -> [f64; 2] {
     let code = round(x, DType::F32);
     [code - 1, code + 1].map(|code| value(code, DType::F32))
 }
 
-/// Multiples of half the smallest number, up to the smallest normal one.
+/// Returns multiples of half the smallest number, up to the smallest normal one.
 fn subnormals(to: DType) -> Vec<f64> {
     let count = if to == DType::F16 { 2048 } else { 256 };
     (1..count).map(|n| f64::from(n) * value(1, to) / 2.0).collect()
@@ -171,7 +171,8 @@ fn overflow(to: DType) -> Vec<f64> {
     vec![largest, below, edge, above, f64::from(f32::MAX)]
 }
 
-/// To and from `f64`: exact, or rounded once; straight to sixteen bits that, or refused, but not by way of `f32`.
+/// Adds cases of casts from and to `f64`, exact or rounded once. A cast from `f64` to sixteen bits is rounded once or refused, but not rounded to
+/// `f32` first.
 fn doubles<S: Backend>(cases: &mut Cases<S>) {
     cases.add("f32-f64", "patterns_at_random", |s: &S, check| {
         let mut draw = Draw::new(3);
@@ -183,11 +184,11 @@ fn doubles<S: Backend>(cases: &mut Cases<S>) {
     });
     for (to, half_ulp) in [(DType::BF16, -8), (DType::F16, -11)] {
         cases.add(format!("f64-{to}"), "rounds_once_or_is_refused", move |s: &S, check| {
-            // Who cannot cast at all has refused nothing.
+            // A subject without any casts has not refused this one.
             cast(s, check, [DType::F64, DType::F32], vec![0])?;
             match cast(s, check, [DType::F64, to], beside_double_ties(half_ulp)) {
                 Err(CaseError::Subject(SubjectError::Unsupported(_))) => {
-                    // The refusal is what was looked at.
+                    // The refusal counts as the comparison.
                     check.compared += 1;
                     Ok(())
                 }
@@ -197,7 +198,7 @@ fn doubles<S: Backend>(cases: &mut Cases<S>) {
     }
 }
 
-/// Doubles so close to a tie between two numbers beside 1 that `f32` takes them for the tie.
+/// Returns doubles so close to a tie between two numbers beside 1 that they round to the tie in `f32`.
 fn beside_double_ties(half_ulp: i32) -> Vec<u64> {
     let (tie, dust) = (2.0_f64.powi(half_ulp), 2.0_f64.powi(half_ulp - 27));
     let points = [1.0 + tie + dust, 1.0 + 3.0 * tie - dust, 1.0 + tie, 1.0 + 3.0 * tie];

@@ -1,4 +1,4 @@
-//! Joined tensors: one behind the other on an axis, with their bits.
+//! Concatenation: tensors one after the other along an axis, bit for bit.
 
 use super::prelude::*;
 use crate::OpInvocation::Cat;
@@ -32,7 +32,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     mismatches(cases, [(Cat { axis: 1 }, misfits), (Cat { axis: 0 }, "i64:2 i64:2")]);
 }
 
-/// Input number `at`, whose codes no other has.
+/// Returns input number `at`, whose codes differ from those of all others.
 fn input(dtype: DType, shape: &[usize], axis: usize, extent: usize, at: usize) -> Stored {
     let mut shape = shape.to_vec();
     shape[axis] = extent;
@@ -52,7 +52,7 @@ fn join(run: &mut OpRun<'_>, inputs: &[Stored], axis: usize) -> Verdict {
 
 // The oracle.
 
-/// For each place of the axes before, all that each input has there.
+/// Returns, for each index of the axes before, the elements of each input in turn.
 fn joined(inputs: &[&Stored], axis: usize) -> Vec<u64> {
     let outer: usize = inputs[0].shape[..axis].iter().product();
     let each = |line: usize| {

@@ -1,4 +1,4 @@
-//! Clipping: shrunk by one factor or limited one by one, and otherwise left alone.
+//! Clipping: gradients are multiplied by one factor or limited element by element, and otherwise unchanged.
 //!
 //! The oracle writes out each rounding.
 
@@ -26,12 +26,12 @@ const EXACTLY: Option<Agreement> = Some(Agreement::Bits);
 /// The scale of most sets.
 const SCALE: fn() -> ScaleState = || ScaleState::from_exponent(10);
 
-/// Clips a set that is scaled by 2^10 and compares every gradient bit by bit: every arithmetic finds these norms exactly.
+/// Clips a set that is scaled by 2^10 and compares every gradient bit by bit: every arithmetic computes these norms exactly.
 fn by<S: Backend>(s: &S, check: &mut Check, set: &Set, clip: Clip) -> Verdict {
     of(s, check, set, EXACTLY, (SCALE(), clip)).map(drop)
 }
 
-/// Clips a set, compares every gradient, and returns the finding.
+/// Clips a set, compares every gradient, and returns the found-inf result.
 fn of<S: Backend>(
     s: &S,
     check: &mut Check,
@@ -45,12 +45,12 @@ fn of<S: Backend>(
     Ok(got.found)
 }
 
-/// Values as they are once unscaled.
+/// Returns a set with one gradient of these unscaled values.
 fn one(dtype: DType, values: impl IntoIterator<Item = f64>) -> Set {
     unscale::one(Stored::vector(dtype, values.into_iter().map(|x| x * 1024.0)))
 }
 
-/// Norms of whole numbers, which no arithmetic rounds: of 3 and 4, of 1, 2 and 2, and of 2, 4, 5 and 6.
+/// Adds cases of norms of 3 and 4, of 1, 2 and 2, and of 2, 4, 5 and 6: whole numbers, which no arithmetic rounds.
 fn norms<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, set: Set, limits: &'static [f32], which: Norm| {
         cases.add(dtype, sentence, move |s: &S, check| {
@@ -102,7 +102,7 @@ fn limits<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-/// Limits apply to gradients as they are once unscaled, whatever their scale.
+/// Adds cases of limits, which apply to unscaled gradients, whatever the scale.
 fn units<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "the_limit_is_of_unscaled_gradients_whatever_the_scale";
     cases.add(dtype, sentence, move |s: &S, check| {
@@ -128,7 +128,8 @@ fn starts<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-/// A verdict keeps the findings of the pass; a norm that is not finite as `f32` is added where there are none.
+/// Adds cases of found-inf results after a clip: they keep those of the unscale pass, and add a norm that is not finite in `f32` if that pass found
+/// nothing.
 fn findings<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let runs = [
         ("a: 1 2; b: 0.5 nan -inf inf 4; c", 10, false),
@@ -175,7 +176,7 @@ fn refusals<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
 
 // The oracle.
 
-/// Gradients unscaled, clipped.
+/// Returns unscaled gradients, clipped.
 pub(super) fn clip_grads(grads: &[Option<Vec<f64>>], clip: Clip) -> Vec<Option<Vec<f64>>> {
     let each = |f: &dyn Fn(f64) -> f64| {
         let one = |grad: &Option<Vec<f64>>| Some(grad.as_ref()?.iter().map(|x| f(*x)).collect());
@@ -196,12 +197,12 @@ pub(super) fn norm_factor(norm: f64, max: f32) -> f64 {
     if norm > f64::from(max) { rounded(f64::from(max) / norm, DType::F32) } else { 1.0 }
 }
 
-/// An unscaled gradient times the factor.
+/// Returns an unscaled gradient times the factor.
 pub(super) fn by_norm(unscaled: f64, factor: f64) -> f64 {
     rounded(unscaled * factor, DType::F32)
 }
 
-/// An unscaled gradient limited to `[-max, max]`: "leaves NaN a NaN".
+/// Returns an unscaled gradient limited to `[-max, max]`: "leaves NaN a NaN".
 fn by_value(unscaled: f64, max: f32) -> f64 {
     let max = f64::from(max);
     if unscaled > max {

@@ -1,6 +1,6 @@
-//! Clipping by groups: each by the norm of its own gradients, and nobody else touched.
+//! Clipping by groups: each group by the norm of its own gradients; other gradients are unchanged.
 //!
-//! The oracle clips each group as if there were no other.
+//! The oracle clips each group alone.
 
 use super::cast::rounded;
 use super::clip;
@@ -40,7 +40,7 @@ struct How<'g> {
     state: ScaleState,
     first: Option<Clip>,
     groups: &'g [ClipGroup],
-    /// True where every arithmetic finds these norms, so that bits can be asked for.
+    /// True if every arithmetic computes these norms exactly, so that bits are compared.
     exact: bool,
 }
 
@@ -58,12 +58,12 @@ fn largest(names: &[&str], max: f32) -> ClipGroup {
     ClipGroup::new(names.iter().copied(), Norm::Infinity, max)
 }
 
-/// Values as they are once unscaled, by name.
+/// Returns gradients of these unscaled values, by name.
 fn set(dtype: DType, words: &'static str) -> Set {
     unscale::set(dtype, 1024.0, words)
 }
 
-/// Norms of whole numbers, which no arithmetic rounds: 3 of `a`, 5 of `b`, 9 of `c`, and 17 of `d`.
+/// Returns a set with norms that are whole numbers, which no arithmetic rounds: 3 of `a`, 5 of `b`, 9 of `c`, and 17 of `d`.
 fn whole(dtype: DType) -> Set {
     set(dtype, "a: 1 2 -2 0 -0; b: 3 -4; c: 2 4 5 -6; d: 8 -15 0")
 }
@@ -72,7 +72,7 @@ fn exactly<S: Backend>(s: &S, check: &mut Check, set: &Set, groups: &[ClipGroup]
     of(s, check, set, How::by(groups))
 }
 
-/// Clips a set and compares the verdict and, where that is not raised, every gradient.
+/// Clips a set, and compares the found-inf result and, if that is not raised, every gradient.
 fn of<S: Backend>(s: &S, check: &mut Check, set: &Set, how: How<'_>) -> Verdict {
     let (before, found) = unscale(set, how.state);
     let before = how.first.map_or(before.clone(), |first| clip::clip_grads(&before, first));
@@ -117,12 +117,13 @@ fn norms<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-/// Gradients that clipping all has left are those that groups go by, and the norm that it measured is what the verdict tells.
+/// Adds cases of a clip of all gradients first: groups are clipped by the norms of its results, and the found-inf result has the norm that the first
+/// clip measured.
 fn earlier<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "groups_go_by_what_earlier_clips_have_left";
     cases.add(dtype, sentence, move |s: &S, check| {
         let groups = [l2(&["b"], 1.0), l2(&["a"], 1.75)];
-        // All together have a norm of 10, a quarter of which is left: 1.5 of `a` and 2 of `b`.
+        // The norm of all is 10, and the first clip multiplies by a quarter: 1.5 is left of `a`, and 2 of `b`.
         let set = set(dtype, "a: 0 6; b: 8");
         for first in [Clip::Norm(Norm::L2, 2.5), Clip::Norm(Norm::Infinity, 2.0), Clip::Value(2.0)]
         {
@@ -162,7 +163,8 @@ fn lengths<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-/// Groups with the largest element in one of their parameters, and elements so small that any number behind the last shows.
+/// Adds cases of groups with the largest element in one of their parameters, and of elements so small that any number read past the last one changes
+/// the result.
 fn places<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "the_largest_element_is_found_in_whichever_parameter_it_is";
     cases.add(dtype, sentence, move |s: &S, check| {
@@ -190,7 +192,7 @@ fn places<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-/// Limits apply to gradients as they are once unscaled, whatever their scale.
+/// Adds cases of limits, which apply to unscaled gradients, whatever the scale.
 fn units<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "the_limit_is_of_unscaled_gradients_whatever_the_scale";
     cases.add(dtype, sentence, move |s: &S, check| {
@@ -220,7 +222,7 @@ fn units<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     }
 }
 
-/// Elements that are not finite, before or in a norm.
+/// Adds cases of elements that are not finite, and of norms that are not.
 fn verdicts<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_groups_norm_beyond_f32_raises_the_verdict_by_the_first_such_groups_name";
     cases.add(dtype, sentence, move |s: &S, check| {
@@ -283,7 +285,7 @@ fn refusals<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
 
 // The oracle.
 
-/// Gradients unscaled, clipped, and what a norm that is not finite adds to what unscaling found.
+/// Returns unscaled gradients, clipped, and the unscale pass's found-inf result with the norms that are not finite.
 fn clip_groups(
     names: &[&str],
     mut values: Vec<Option<Vec<f64>>>,

@@ -12,7 +12,7 @@ const SIZES: &str = "1x1x1x1:1x1x1x1:1x1:0x0 1x1x5x5:1x1x3x3:1x1:0x0 2x3x7x6:4x3
     2x1x12x12:9x1x5x5:1x1:0x0 1x33x3x3:2x33x3x3:1x1:0x0 2x4x1x9:3x4x1x9:1x1:0x0 1x1x2x2:1x1x4x4:1x1:1x1 \
     5x3x4x4:2x3x1x1:2x2:0x0 0x2x4x4:3x2x3x3:1x1:0x0 2x0x4x4:3x0x3x3:1x1:0x0 2x2x4x4:0x2x2x2:1x1:0x0";
 
-/// Sizes with dilation and groups behind padding: kernels whose elements lie apart, and channels in groups.
+/// Sizes, stride and padding, followed by dilation and groups: kernels with gaps, and channels in groups.
 const APART: &str = "2x3x7x9:4x3x3x3:1x1:0x0:2x3:1 2x2x9x8:3x2x2x3:2x1:2x3:3x2:1 2x4x5x6:6x2x3x3:1x1:1x1:1x1:2 \
     3x6x8x7:6x1x3x3:2x2:1x1:1x1:6 2x3x5x5:9x1x2x2:1x1:0x0:1x1:3 2x8x4x6:8x2x1x1:1x1:0x0:1x1:4 1x4x9x9:8x2x3x2:2x1:2x1:2x3:2 \
     5x16x3x4:16x1x3x3:1x1:1x1:1x1:16 2x33x5x3:66x11x3x1:1x2:1x0:1x1:3 0x4x4x4:2x2x2x2:1x1:0x0:1x1:2 2x4x5x5:0x2x2x2:1x1:0x0:1x1:2";
@@ -107,7 +107,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     add_refusals(cases);
 }
 
-/// Images with the channels last, against the oracle's with the channels first.
+/// Adds cases of images with the channels last, compared with the oracle's, which has the channels first.
 fn add_channels_last(cases: &mut OpCases, dtype: DType) {
     cases.add(dtype, "channels_last_are_channels_first_permuted", move |run| {
         let layout = ImageLayout::ChannelsLast;
@@ -122,7 +122,7 @@ fn add_channels_last(cases: &mut OpCases, dtype: DType) {
             ([2, 6, 3, 5], [4, 3, 1, 1], Conv2dConfig { groups: 2, ..pixels }),
             ([2, 9, 3, 5], [4, 9, 1, 1], pixels),
             ([1, 0, 3, 3], [2, 0, 2, 2], plain),
-            // Lines of more elements than a GPU reads in one stretch.
+            // Rows of more elements than a GPU reads at once.
             ([1, 72, 3, 40], [2, 72, 3, 3], Conv2dConfig { padding: [1, 1], ..pixels }),
         ] {
             let layer = Layer { input, weight, config };
@@ -133,7 +133,7 @@ fn add_channels_last(cases: &mut OpCases, dtype: DType) {
     });
 }
 
-/// Operands and configurations that do not fit.
+/// Adds cases of operands and configurations that do not fit.
 fn add_refusals(cases: &mut OpCases) {
     let config = Conv2dConfig::default();
     let none = [
@@ -171,14 +171,14 @@ fn two(extents: &[usize]) -> [usize; 2] {
     [extents[0], extents[1]]
 }
 
-/// The result, and the gradients of input, weight and perhaps bias.
+/// Compares the result, and the gradients of input, weight and perhaps bias.
 fn both(run: &mut OpRun<'_>, dtype: DType, layer: Layer, bias: bool) -> Verdict {
     let of = |seed, shape: &[usize]| uniform(seed, dtype, shape, [-1.0, 1.0]);
     let (x, w, b) = (of(1, &layer.input), of(2, &layer.weight), of(3, &layer.weight[..1]));
     compare(run, layer, [&of(4, &layer.output()), &x, &w], bias.then_some(&b))
 }
 
-/// Forward and backward on these operands, whose images are `[N, C, H, W]`, in the configuration's layout.
+/// Compares forward and backward on these operands, with images `[N, C, H, W]`, in the configuration's layout.
 fn compare(
     run: &mut OpRun<'_>,
     layer: Layer,
@@ -209,7 +209,7 @@ pub(super) fn laid_out(images: &Stored, order: ImageLayout) -> Stored {
     Stored::from_values(images.dtype, &order.shape(extents), values)
 }
 
-/// Returns what there is of each element of `[N, C, H, W]`, for another order of the axes.
+/// Returns the values of the elements of `[N, C, H, W]` in another order of the axes.
 pub(super) fn ordered<T: Copy>(
     all: Vec<T>,
     [n, c, h, w]: [usize; 4],
@@ -238,7 +238,7 @@ struct Layer {
     config: Conv2dConfig,
 }
 
-/// The place in an input of `[N, C, H, W]` of each tap of each window, one window after the other; nothing in the padding.
+/// Returns the index in an input of `[N, C, H, W]` of each tap of each window, window by window; `None` in the padding.
 pub(super) fn taps(
     [n, channels, height, width]: [usize; 4],
     [kh, kw]: [usize; 2],
@@ -286,7 +286,7 @@ impl Layer {
         let Conv2dConfig { stride, padding, dilation, .. } = self.config;
         let ([n, channels, height, width], [_, of_group, kh, kw]) = (self.input, self.weight);
         let all = taps([n, of_group, height, width], [kh, kw], [stride, padding, dilation]);
-        // A place among the channels of the group alone, as one among all channels.
+        // Converts an index within the group's channels to one within all channels.
         let plane = height * width;
         let moved = |at: usize| {
             let (image, rest) = (at / (of_group * plane), at % (of_group * plane));
@@ -295,8 +295,8 @@ impl Layer {
         all.into_iter().map(|at| at.map(moved)).collect()
     }
 
-    /// The linear layer of one group over all windows: its input with zeros in the padding, its size, the place of each of its
-    /// results, and those of its weight and bias.
+    /// Returns the linear layer of one group over all windows: its input with zeros in the padding, its size, and the positions of its results,
+    /// weight and bias.
     fn layer(&self, x: &[f64], group: usize) -> Linear {
         let [n, outputs, rows, columns] = self.output();
         let (area, of_group) = (rows * columns, outputs / self.config.groups);

@@ -1,9 +1,8 @@
-//! A seeded run of two hundred steps whose gradients sixteen bits lose unless they are scaled: what each operation by itself
-//! does right may still not train.
+//! A seeded run of two hundred steps whose gradients sixteen bits lose unless they are scaled. Operations that are right one by one may still fail to
+//! train together.
 //!
-//! The loss has a weight of 2^-26, as one of several losses may, and the learning rate makes up for it. In `f16` every gradient
-//! of it is below half of the least subnormal, 2^-25, and so zero, until it is scaled; in `bf16` none is, and the scale is 1.
-//! Three steps overflow on purpose.
+//! The loss has a weight of 2^-26, such as one of several losses may have, and the learning rate compensates for it. In `f16` every unscaled gradient
+//! is below half of the least subnormal, 2^-25, and so zero. In `bf16` none is zero, and the scale is 1. Three steps overflow on purpose.
 //!
 //! The oracle trains a network of two layers by gradient descent on one batch. Only its parameters are rounded, to `f32`.
 
@@ -46,17 +45,17 @@ struct Run {
     rule: LossScale,
 }
 
-/// Parameters on the subject's side, which stay there from step to step, and what they hold.
+/// Parameters on the subject, which stay there between steps, and their values.
 struct Held<T> {
     tensors: Vec<Named<T>>,
     values: Params,
 }
 
-/// Gradients of these parameters, with `above` from above, in sixteen bits.
+/// Backward pass: returns gradients of these parameters in sixteen bits, for the gradient `above` of the loss.
 type Backward<S> = fn(&S, &Run, &Held<Tensor<S>>, f64) -> Result<Set, CaseError>;
 
 impl Run {
-    /// Inputs and targets are multiples of 1/16 that both types hold, so that both learn the same.
+    /// Creates a run. Inputs and targets are multiples of 1/16, which both types hold, so that both learn the same.
     fn new(dtype: DType) -> Self {
         let [examples, inputs, units] = SIZES;
         let mut draw = Draw::new(200);
@@ -116,7 +115,7 @@ impl Run {
         check.tensor(&[], &Stored::vector(DType::F32, seen.iter().copied()), &wanted)
     }
 
-    /// One step of masters that are the parameters: `f32` comes back, and begins the next.
+    /// Takes one step of masters that are the parameters: the step returns `f32`, with which the next begins.
     fn step<S: Backend>(
         &self,
         s: &S,
@@ -125,7 +124,7 @@ impl Run {
         scale: ScaleState,
     ) -> Result<(Held<Tensor<S>>, ScaleState), CaseError> {
         let found = s.unscale(upload(s, grads)?, scale)?.found;
-        // What the weight of the loss takes away, the learning rate gives back.
+        // The learning rate compensates for the weight of the loss.
         let rule = UpdateRule::sgd(LR * 2.0_f64.powi(-WEIGHT));
         let turn = TrainStep { rule, grads: upload(s, grads)?, scale, clip: None, beside: None };
         let held = read(s, s.train(held.tensors, vec![turn])?)?;
@@ -135,7 +134,7 @@ impl Run {
     }
 }
 
-/// From 2^24, and up several times on the way.
+/// Returns a scale that starts at 2^24 and grows several times during the run.
 fn growing() -> LossScale {
     let mut rule = LossScale::dynamic();
     (rule.init_exponent, rule.growth_interval, rule.max_exponent) = (24, 25, 30);
@@ -153,7 +152,7 @@ fn told(state: &ScaleState) -> String {
     format!("2^{exponent}, {overflows} overflows, {skipped} skips, {good_steps} good steps since")
 }
 
-/// Tensors of the parameters' names and shapes.
+/// Returns tensors with the parameters' names and shapes.
 fn named(dtype: DType, values: &Params) -> impl Iterator<Item = (&'static str, Stored)> {
     let pairs = NAMES.into_iter().zip(shapes()).zip(values);
     pairs.map(move |((name, shape), values)| {
@@ -216,7 +215,7 @@ fn on_device<S: Backend>(
     grads.map(|((name, grad), shape)| Ok((name, Some(get(s, &grad, run.dtype, &shape)?)))).collect()
 }
 
-/// As many results as there have to be.
+/// Returns the results, if there are as many as expected.
 fn taken<T, const N: usize>(results: Vec<T>) -> Result<[T; N]> {
     let count = results.len();
     results.try_into().map_err(|_| SubjectError::Failed(format!("{count} results instead of {N}")))
@@ -230,7 +229,7 @@ const SIZES: [usize; 3] = [32, 4, 8];
 /// Weight and bias of the hidden layer, weight and bias of the output; weights by output, then by input.
 type Params = [Vec<f64>; 4];
 
-/// Inputs, example by example, and what the output is to be.
+/// Inputs, example by example, and the targets of the output.
 #[derive(Clone, Debug)]
 struct Batch {
     /// Inputs.

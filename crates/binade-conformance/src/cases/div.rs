@@ -1,4 +1,4 @@
-//! Elementwise quotient: rounded to `f32`, then to what it is stored in.
+//! Elementwise quotient: rounded to `f32`, then to the storage type.
 //!
 //! WGSL allows a quotient 2.5 ulps, which are 5·2^-24 of its value.
 
@@ -28,7 +28,7 @@ fn near(all: &[f64], units: f64) -> Vec<Expected> {
 
 // The oracle.
 
-/// `a / b`, in `f64` first: 53 bits hold enough of any quotient of `f32` that rounding twice is rounding once.
+/// Returns `a / b`, computed in `f64`: with 53 bits, the second rounding to `f32` gives the same as a single one.
 fn div(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| rounded(a / b, F32)).collect()
 }

@@ -27,7 +27,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             let x = ones(dtype, &[257]);
             let keys = [[1, 1], [1, 2], [2, 1], [1, 1 | 1 << 32], [1 | 1 << 32, 1], [u64::MAX; 2]];
             keys.into_iter().try_for_each(|key| both(run, &x, key, 0.5))?;
-            // A word that is the threshold itself stays: one whose last eight bits are 0 is an f32's.
+            // An element whose word equals the threshold is kept. A word whose last eight bits are 0 is an f32's.
             let of = Key { seed: 1, parameter: !0, step: 2 };
             let words: Vec<u32> = (0..2048).map(|index| bits(of, index)).collect();
             let edge = words.iter().position(|word| word.trailing_zeros() >= 8);
@@ -82,9 +82,9 @@ fn both(run: &mut OpRun<'_>, x: &Stored, words: [u64; 2], p: f32) -> Verdict {
 
 // The oracle.
 
-/// Element `i` is +0 where its word is below `⌊p·2³²⌋`, and elsewhere multiplied by `1 / (1 − p)`, in `f32`.
+/// Returns +0 for element `i` if its word is below `⌊p·2³²⌋`; else the element times `1 / (1 − p)`, in `f32`.
 ///
-/// The word is that of the seed, of `step` = the counter's lower half, and of `parameter` = the complement of its upper.
+/// The word is that of the seed, with the counter's lower half as `step` and the complement of its upper half as `parameter`.
 fn dropout(x: &[f64], [seed, counter]: [u64; 2], p: f64) -> Vec<f64> {
     let half = |word: u64| u32::try_from(word & 0xffff_ffff).unwrap_or_default();
     let key = Key { seed, parameter: !half(counter >> 32), step: half(counter) };

@@ -1,4 +1,4 @@
-//! Rows of a table: copied to the bit, added up in order, and never from beyond its end.
+//! Rows of a table: copied bit for bit, gradients added in order, and nothing read past its end.
 
 use super::cast::rounded;
 use super::prelude::*;
@@ -49,7 +49,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             )
         });
         cases.add(dtype, "duplicates_are_added_in_the_order_of_the_indices", move |run| {
-            // In f32, 1 is lost beside 2^24, and beside 2^-24: in another order the sum is another.
+            // In f32, 1 is lost beside 2^24, and beside 2^-24: the sum depends on the order.
             let g = Stored::from_values(
                 dtype,
                 &[4, 1],
@@ -75,7 +75,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         let indices = i64s(&[3], [last, 0, last]);
         let mut some = vec![0.0; rows];
         (some[0], some[rows - 1]) = (1.0, 2.0);
-        // Of no index behind one of three, so that nothing of that one's is left.
+        // A call without indices follows one with three, so that left-over sums of that call show.
         for (indices, wanted) in [(indices, some), (i64s(&[0], []), vec![0.0; rows])] {
             let g = ones(DType::BF16, &[indices.len(), 1]);
             run.exact(EmbeddingBackward { rows }, &[&g, &indices], [(DType::BF16, wanted)])?;
@@ -113,7 +113,7 @@ fn indices_outside(cases: &mut OpCases, dtype: DType) {
     });
 }
 
-/// Rows looked up, and gradients added to where they came from.
+/// Compares rows that are looked up, and gradients that are added to their rows.
 fn both(run: &mut OpRun<'_>, table: &Stored, indices: &[usize]) -> Verdict {
     let (dtype, rows, width) = (table.dtype, table.shape[0], table.shape[1]);
     let codes: Vec<u64> = table.codes().collect();
@@ -128,12 +128,12 @@ fn both(run: &mut OpRun<'_>, table: &Stored, indices: &[usize]) -> Verdict {
 
 // The oracle.
 
-/// The places of the table's elements that the result has.
+/// Returns the index in the table of each element of the result.
 fn embedding(indices: &[usize], width: usize) -> Vec<usize> {
     indices.iter().flat_map(|row| row * width..(row + 1) * width).collect()
 }
 
-/// Each row of `grad` added to the row it came from, in `f32` and in the order of the indices.
+/// Returns the sums of the rows of `grad` by table row, in `f32` and in the order of the indices.
 fn backward(grad: &[f64], indices: &[usize], rows: usize, width: usize) -> Vec<f64> {
     let mut table = vec![0.0; rows * width];
     for (at, g) in embedding(indices, width).into_iter().zip(grad) {

@@ -22,7 +22,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     }
 }
 
-/// Forward, and backward from what the oracle says forward gave.
+/// Compares forward, and backward from the oracle's result.
 fn both(run: &mut OpRun<'_>, x: &Stored) -> Verdict {
     let y: Vec<f64> = values(x).iter().map(|x| x.exp()).collect();
     let rounded = Stored::vector(x.dtype, y.clone());

@@ -29,7 +29,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     too_large(cases, shapes.map(fill));
 }
 
-/// Zeros, ties, what only just overflows, what only just does not, numbers of every binade, and what is not finite.
+/// Returns zeros, ties, numbers just below and above the overflow threshold, numbers of every binade, and values that are not finite.
 fn values(dtype: DType) -> Vec<f32> {
     let half_ulp = match dtype {
         DType::BF16 => 2.0_f32.powi(-8),

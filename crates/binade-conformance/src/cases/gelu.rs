@@ -49,7 +49,7 @@ fn gelu(x: &[f64]) -> Vec<Expected> {
             return Expected::exactly(-0.0);
         }
         let value = x * distribution(x);
-        // The error function, one product of its own, and one with x.
+        // The error function, one product within it, and one with x.
         Expected::near(value, 12.0 * value.abs() + 4.0 * x * x * density(x))
     };
     x.iter().map(one).collect()
@@ -62,7 +62,7 @@ fn backward(grad: &[f64], x: &[f64]) -> Vec<Expected> {
             return Expected::exactly(g * f64::from(u8::from(x > 0.0)));
         }
         let (area, slope) = (distribution(x), x * density(x));
-        // Besides what is said above: two products, one sum and the product with grad.
+        // In addition to the file's comment: two products, one sum and the product with grad.
         let mass = 14.0 * area + slope.abs() * (16.0 + 2.0 * x * x);
         Expected::near(g * (area + slope), g.abs() * mass)
     };

@@ -61,7 +61,7 @@ fn backward(grad: &[f64], x: &[f64]) -> Vec<Expected> {
         let (z, steepness) = argument(x);
         let (s, rest) = (logistic(z), logistic(-z));
         let slope = x * steepness * rest;
-        // As of the sigmoid linear unit; and the argument, in both exponentials.
+        // As for the sigmoid linear unit, and the error of the argument in both exponentials.
         let moved = 4.0 * z.abs() * rest;
         let mass = s
             * (12.0

@@ -1,4 +1,4 @@
-//! Normalisation over groups of channels: one group, one a channel, and weights by channel.
+//! Normalisation over groups of channels: one group for all, one for each channel, and weights by channel.
 //!
 //! The oracle treats each group of each sample as one group of [`layer_norm`](super::layer_norm).
 

@@ -1,6 +1,6 @@
-//! Runs that stay on the device: stages in their order, a scale that moves, and divergence that latches.
+//! Runs that stay on the device: stages in order, a scale that changes, and divergence that is permanent.
 //!
-//! The oracle unscales each pass by the scale in force, joins the findings to one verdict, and moves the scale.
+//! The oracle unscales each pass by the current scale, joins the found-inf results, and updates the scale.
 
 use super::merge::merge;
 use super::prelude::*;
@@ -9,7 +9,7 @@ use super::unscale::{Set, set, told, unscale, upload};
 use crate::{Iteration, ScaleTrace};
 use binade_grad_scaler::{LossScale, MergeRule, ScaleState, UpdateInputs};
 
-/// Findings of an iteration's passes, and how they are joined.
+/// Found-inf results of an iteration's passes, and the rule that joins them.
 #[derive(Clone, Debug)]
 struct IterationOf {
     parts: Vec<Set>,
@@ -24,7 +24,7 @@ fn bad() -> IterationOf {
     IterationOf { parts: vec![set(DType::F32, 1.0, "w: 8 -inf nan")], join: MergeRule::Any }
 }
 
-/// One of two passes overflows: a skip, or a part that is left out.
+/// Returns an iteration of two passes of which one overflows: a skip, or a dropped part.
 fn mixed(join: MergeRule) -> IterationOf {
     IterationOf { parts: [good().parts, bad().parts].concat(), join }
 }
@@ -51,7 +51,7 @@ struct Ran {
     scale: String,
 }
 
-/// `keep` says whether a clone of the scale is kept across an iteration's update.
+/// Runs the iterations. `keep` is true to keep a clone of the scale across an iteration's update.
 fn run<S: Backend>(
     s: &S,
     rule: &LossScale,
@@ -71,7 +71,7 @@ fn run<S: Backend>(
 }
 
 impl Ran {
-    /// Compares the findings of the passes, the joined findings, and the scale at the end.
+    /// Compares the found-inf results of the passes, the joined results, and the final scale.
     fn compare(&self, check: &mut Check, rounds: &[IterationOf]) -> Verdict {
         let stages = (self.got.stages.len(), self.wanted.len());
         check.equal(rounds, format!("{} stages", stages.0), format!("{} stages", stages.1))?;
@@ -89,7 +89,7 @@ impl Ran {
     }
 }
 
-/// A verdict without what stays with its parts.
+/// Returns a joined result without the fields that stay with its parts.
 fn parted(found: &FoundInf) -> FoundInf {
     FoundInf { missing: Vec::new(), ..found.clone() }
 }
@@ -110,7 +110,7 @@ fn moves<S: Backend>(cases: &mut Cases<S>) {
     add("a_pass_left_out_backs_off_and_skips_nothing", vec![mixed(MergeRule::All), good()]);
     let nothing = IterationOf { parts: vec![], join: MergeRule::Any };
     add("an_iteration_without_a_pass_is_a_good_one", vec![nothing.clone(), nothing, good()]);
-    // 0.001 grows to 0.002, whose inverse takes the first of the two large gradients just below infinity, the second just above.
+    // 0.001 grows to 0.002. Its inverse brings the first of the two large gradients just below infinity, the second just above.
     cases.add("-", "an_imported_scale_that_grew_unscales_by_its_inverse", |s: &S, check| {
         let rule = rule(|rule| rule.min_exponent = -20);
         let large = |grads| IterationOf { parts: vec![set(DType::F32, 1.0, grads)], ..good() };
@@ -127,7 +127,7 @@ fn moves<S: Backend>(cases: &mut Cases<S>) {
     });
 }
 
-/// A clone made before an update reads as it did; and where there is no clone, the update may be in place.
+/// Adds cases of clones: a clone made before an update keeps its value. Without a clone, the update may be in place.
 fn clones<S: Backend>(cases: &mut Cases<S>) {
     cases.add("-", "an_earlier_clone_reads_what_it_did", |s: &S, check| {
         let rounds = [good(), good(), bad(), good(), bad(), bad(), good(), good()];
@@ -179,9 +179,9 @@ fn at_random<S: Backend>(cases: &mut Cases<S>) {
 struct ExpectedIteration {
     /// The scale before the update.
     before: ScaleState,
-    /// Findings of each pass.
+    /// Found-inf results of each pass.
     parts: Vec<FoundInf>,
-    /// All of them joined; nothing without a pass.
+    /// Joined result; `None` without a pass.
     verdict: Option<FoundInf>,
 }
 

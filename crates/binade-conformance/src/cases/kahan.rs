@@ -1,4 +1,4 @@
-//! Compensated parameters: what rounding cuts off comes back.
+//! Compensated parameters: later steps get back what rounding cut off.
 //!
 //! The oracle keeps the part that rounding cut off in a compensation of the parameter's own type, which rounds it too (Kahan,
 //! Communications of the ACM 8(1), 1965).
@@ -39,8 +39,8 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     }
 }
 
-/// A first update that leaves a compensation halfway between an even number and an odd one, or the reverse, and a second one that
-/// takes the parameter to where it shows: halfway itself, or to the next `f32` behind that. In every lane of a vector.
+/// Returns parameters and two updates, in every lane of a vector. The first update leaves a compensation halfway between an even number and an odd
+/// one, or the reverse. The second takes the parameter to a value that shows it: halfway, or the next `f32` after that.
 fn halves(unit: f64) -> (Vec<f64>, Vec<Vec<f64>>) {
     let (small, next) = (unit / 4.0, f64::from(f32::EPSILON));
     let runs = [
@@ -56,7 +56,7 @@ fn halves(unit: f64) -> (Vec<f64>, Vec<Vec<f64>>) {
 
 // The oracle.
 
-/// Parameters after each of `updates` was subtracted from their compensated values.
+/// Returns the parameters after each of `updates` is subtracted from their compensated values.
 pub(super) fn oracle(_: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
     let dtype = param.dtype;
     let mut parameters = values(param);

@@ -1,8 +1,8 @@
 //! Normalisation over the last axis: statistics that hold beside a large mean, and parameters of either type.
 //!
-//! The oracle normalises any one group of values. Its doubt is that of two passes in `f32`: a mean of n values is wrong by
-//! n·2^-24 of the mean magnitude, the variance about it by its own n + 4 roundings and by the square of the error of the mean,
-//! and `1/√` halves the error of its argument and adds two operations of 2 ulps.
+//! The oracle normalises any one group of values. Its error bound, the doubt, is that of two passes in `f32`. A mean of n values is wrong by n·2^-24
+//! of the mean magnitude. The variance around it is wrong by its own n + 4 roundings and by the square of the mean's error. `1/√` halves the error of
+//! its argument and adds two operations of 2 ulps.
 
 use super::prelude::*;
 use crate::OpInvocation::{LayerNorm, LayerNormBackward};
@@ -88,10 +88,10 @@ fn both(run: &mut OpRun<'_>, x: &Stored, parameters: DType, eps: f32) -> Verdict
 
 // The oracle.
 
-/// 2^-24, which masses are counted in.
+/// 2^-24, the unit of masses.
 const UNIT: f64 = 1.0 / 16_777_216.0;
 
-/// The statistics of one group; doubts in units of 2^-24.
+/// Statistics of one group, with doubts in units of 2^-24.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stats {
     /// The mean.
@@ -147,7 +147,7 @@ impl Stats {
         self.backward_about([offset, offset_doubt], a, x)
     }
 
-    /// Returns the gradient with a number and its doubt in the place of `mean(a)`.
+    /// Returns the gradient with a given number and its doubt instead of `mean(a)`.
     pub(super) fn backward_about(
         &self,
         [offset, offset_doubt]: [f64; 2],
@@ -201,7 +201,7 @@ fn backward(grad: &[f64], x: &[f64], w: &[f64], eps: f64) -> [Vec<Expected>; 3] 
     [input, weight, bias]
 }
 
-/// `Σ g·x̂` and `Σ g`, and what they are wrong by.
+/// `Σ g·x̂` and `Σ g`, with bounds of their errors.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums {
     terms: f64,
@@ -210,7 +210,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    /// Takes one element in.
+    /// Adds one element.
     pub(super) fn add(&mut self, g: f64, x: Expected) {
         self.terms += 1.0;
         let product = [g * x.value, (g * x.value).abs(), g.abs() * x.mass];

@@ -35,7 +35,7 @@ impl Layer {
         of(&values(x), &values(w), bias.map(values).as_deref(), size)
     }
 
-    /// Adds the cases of every size, of starts, of both infinities and NaN, and of operands that do not fit.
+    /// Adds the cases of every size, of views, of both infinities and NaN, and of operands that do not fit.
     pub(super) fn add(self, cases: &mut OpCases, list: &str) {
         for dtype in FLOATS {
             for [lead, size] in sized(list) {
@@ -67,7 +67,7 @@ impl Layer {
         run.near(self.op(), &[&x, &w, &b], [(dtype, wanted)])
     }
 
-    /// Compares the result, and the gradients of input, weight and perhaps bias from what the oracle says forward gave.
+    /// Compares the result, and the gradients of input, weight and perhaps bias from the oracle's result.
     pub(super) fn both(
         self,
         run: &mut OpRun<'_>,
@@ -117,7 +117,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         let sentence = "a_bias_is_added_to_each_of_thousands_of_columns";
         cases.add(dtype, sentence, move |run| {
-            // So many that a device may take larger tiles, which are as many bytes wide whatever the type.
+            // Large enough that a device may use larger tiles, whose width in bytes is the same for every type.
             let [inner, outer] =
                 if dtype == DType::F32 { [9, 63 * 128 + 129] } else { [104, 63 * 256 + 40] };
             Layer::Plain.forward(run, dtype, [65, inner, outer])
@@ -151,7 +151,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
         });
         let sentence = "the_gradient_of_the_bias_has_every_row_of_thousands";
         cases.add(dtype, sentence, move |run| {
-            // From many rows to few, so that what an earlier sum left in memory would be seen.
+            // From many rows to few, so that left-overs of an earlier sum in memory show.
             (0..8)
                 .rev()
                 .try_for_each(|i| Layer::Plain.both(run, dtype, (&[2100 + 256 * i], [1, 3]), true))

@@ -1,4 +1,4 @@
-//! Linear layers with the rectified linear unit behind them: the same as both operations, NaN and both zeros included.
+//! Linear layers followed by the rectified linear unit: the same as the two operations, NaN and both zeros included.
 //!
 //! The oracle is that of [`linear`], and then that of [`relu`].
 
@@ -16,7 +16,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     for dtype in FLOATS {
         let sentence = "a_bias_is_added_to_each_of_thousands_of_columns";
         cases.add(dtype, sentence, move |run| {
-            // So many that a device may take larger tiles, which are as many bytes wide whatever the type.
+            // Large enough that a device may use larger tiles, whose width in bytes is the same for every type.
             let outer = if dtype == DType::F32 { 63 * 128 } else { 63 * 256 } + 136;
             Layer::Relu.forward(run, dtype, [72, 8, outer])
         });
@@ -39,7 +39,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     }
 }
 
-/// Sums of which about half are negative, some so long that a device cuts them.
+/// Compares sums of which about half are negative, some so long that a device splits them.
 fn as_apart(run: &mut OpRun<'_>, dtype: DType) -> Verdict {
     for [rows, inner, outer] in [[9, 33, 7], [70, 40, 72], [3, 4096, 5]] {
         let [x, w, b] = operands(dtype, &[rows], [inner, outer]);
@@ -55,7 +55,7 @@ fn as_apart(run: &mut OpRun<'_>, dtype: DType) -> Verdict {
 
 // The oracle.
 
-/// `max(x·Wᵀ + b, 0)` with the mass of the sum: what is cut off is off by no more than before.
+/// Returns `max(x·Wᵀ + b, 0)` with the mass of the sum: the maximum does not increase the error.
 pub(super) fn linear_relu(
     x: &[f64],
     w: &[f64],
@@ -63,7 +63,7 @@ pub(super) fn linear_relu(
     size: [usize; 3],
 ) -> Vec<Expected> {
     let cut = |wanted: Expected| match wanted.value {
-        // Minus infinity is 0, and its mass nobody's room.
+        // Minus infinity becomes 0, exactly.
         value if value == f64::NEG_INFINITY => Expected::exactly(0.0),
         value => Expected { value: relu(&[value])[0], ..wanted },
     };

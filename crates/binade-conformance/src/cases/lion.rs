@@ -1,8 +1,8 @@
-//! Lion: steps as long as the learning rate, along the sign of a mean of gradients.
+//! Lion: steps of the learning rate in the direction of the sign of a mean of gradients.
 //!
-//! The oracle is one element's step of Lion (Chen et al., arXiv 2302.06675, algorithm 2), with roundings as torch's operations have them
-//! on a CPU: those of the interpolation apart, since only its sign is taken. Every scalar is worked out in `f64` and rounded once to
-//! `f32` where it meets an element.
+//! The oracle is one element's step of Lion (Chen et al., arXiv 2302.06675, algorithm 2), with the roundings of torch's operations on a CPU, except
+//! those of the interpolation, of which only the sign is used. Every scalar is computed in `f64`, and rounded once to `f32` before it is combined
+//! with an element.
 
 use super::prelude::*;
 use super::steps::{self, variant};
@@ -26,7 +26,7 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     }
 }
 
-/// Two hundred steps, whose bits are the oracle's, and which stay near the formula in `f64`: masters are rounded twice in each step.
+/// Adds a case of two hundred steps with the oracle's bits. They stay near the formula in `f64`: masters are rounded twice in each step.
 fn follows<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let rule = Lion { weight_decay: 0.05, ..PLAIN };
     let has_bits = cases.agreement() == Agreement::Bits;
@@ -74,7 +74,7 @@ fn signs<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2]) {
 
 // The oracle.
 
-/// A parameter after steps by these gradients, where nothing is rounded.
+/// Returns a parameter after steps by these gradients without rounding.
 fn formula(rule: &Lion, mut param: f64, grads: impl Iterator<Item = f64>) -> f64 {
     let [b1, b2] = rule.betas;
     let mut momentum = 0.0;
@@ -87,7 +87,7 @@ fn formula(rule: &Lion, mut param: f64, grads: impl Iterator<Item = f64>) -> f64
     param
 }
 
-/// Moves `element` by the unscaled gradient `g`.
+/// Steps `element` by the unscaled gradient `g`.
 pub(super) fn step(rule: &Lion, element: &mut Element, g: f32) {
     let [b1, b2] = rule.betas;
     let mixed = element.first * narrow(b1) + g * narrow(1.0 - b1);

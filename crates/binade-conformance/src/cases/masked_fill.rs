@@ -1,4 +1,4 @@
-//! Masked elements: they get the value, and all others keep their bits.
+//! Masked fill: masked elements get the value, and all others keep their bits.
 
 use super::cast::rounded;
 use super::prelude::*;
@@ -65,7 +65,7 @@ fn fill(run: &mut OpRun<'_>, input: &Stored, mask: &Stored, value: f32) -> Verdi
 
 // The oracle.
 
-/// Codes of the input, with `value` where the mask, again and again, is not 0.
+/// Returns the codes of the input, with `value` where the mask, repeated, is not 0.
 fn filled(input: &Stored, mask: &Stored, value: u64) -> Vec<u64> {
     let mask: Vec<f64> = values(mask);
     let each = input.codes().zip(mask.iter().cycle());

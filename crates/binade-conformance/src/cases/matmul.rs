@@ -1,4 +1,4 @@
-//! Matrix products: sizes around tiles, sums that only a wide accumulator holds, and what is not finite.
+//! Matrix products: sizes around tiles, sums that need a wide accumulator, and values that are not finite.
 //!
 //! The oracle multiplies in `f64`, where products of `f32` are exact.
 
@@ -134,7 +134,7 @@ fn classes(cases: &mut OpCases, dtype: DType) {
 /// summing in `f32` (Higham, Accuracy and Stability of Numerical Algorithms, 3.5).
 pub(super) fn matmul(a: &[f64], b: &[f64], [rows, inner, columns]: [usize; 3]) -> Vec<Expected> {
     let mut product = vec![Expected::exactly(0.0); rows * columns];
-    // A row's elements side by side, each still in the order of its terms.
+    // The elements of a row are computed together, each still in the order of its terms.
     for (a, row) in a.chunks(inner.max(1)).zip(product.chunks_mut(columns.max(1))) {
         for (a, b) in a.iter().zip(b.chunks(columns.max(1))) {
             for (wanted, b) in row.iter_mut().zip(b) {

@@ -68,8 +68,8 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             })
         });
         cases.add(dtype, "gradients_of_windows_that_overlap_add_up_in_f32", move |run| {
-            // The middle is the largest of all nine windows, whose gradients have a sum no format of sixteen bits can make step
-            // by step: 2048 and eight ones.
+            // The middle element is the largest of all nine windows. No sixteen-bit format can add their gradients, 2048 and eight ones, step by
+            // step.
             let config = MaxPool2dConfig { stride: [1, 1], ..MaxPool2dConfig::square(3) };
             let x = Stored::from_values(dtype, &[1, 1, 5, 5], [0.0; 25]).with(12, 1.0);
             let (inf, nan) = (f64::INFINITY, f64::NAN);
@@ -126,7 +126,7 @@ fn output([n, c, h, w]: [usize; 4], config: MaxPool2dConfig) -> [usize; 4] {
     [n, c, rows, columns]
 }
 
-/// The place of each window's largest element: the first in row-major order, and a NaN before any number.
+/// Returns the index of each window's largest element: the first in row-major order, where a NaN exceeds any number.
 fn largest(x: &[f64], [n, c, h, w]: [usize; 4], config: MaxPool2dConfig) -> Vec<usize> {
     let MaxPool2dConfig { kernel, stride, padding, .. } = config;
     let wins = |best: usize, at: usize| !x[best].is_nan() && (x[at].is_nan() || x[at] > x[best]);
@@ -136,14 +136,14 @@ fn largest(x: &[f64], [n, c, h, w]: [usize; 4], config: MaxPool2dConfig) -> Vec<
     windows.map(|taps| taps.iter().flatten().copied().reduce(larger).unwrap_or_default()).collect()
 }
 
-/// The input's gradient: at each element, the sum over the windows whose largest it is.
+/// Returns the input's gradient: for each element, the sum over the windows in which it is the largest.
 fn backward(grad: &[f64], largest: &[usize], length: usize) -> Vec<Expected> {
     let mut sums = vec![[0.0_f64; 3]; length];
     for (g, &at) in grad.iter().zip(largest) {
         let [value, mass, terms] = sums[at];
         sums[at] = [value + g, mass + g.abs(), terms + 1.0];
     }
-    // One term is itself, exactly; more are rounded once for each but the first.
+    // A single term is exact; a sum has one rounding for each term after the first.
     let spare = |terms: f64| if terms > count(1) { terms } else { 0.0 };
     sums.into_iter()
         .map(|[value, mass, terms]| Expected {

@@ -27,14 +27,14 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     too_large(cases, [(spread, "scalar")]);
 }
 
-/// The gradient of the one result over the count: a division, rounded, and perhaps a count that is.
+/// Adds cases of the result's gradient divided by the count: the division is rounded, and the count may be.
 fn gradients(cases: &mut OpCases, dtype: DType) {
     cases.add(dtype, "the_gradient_is_divided_by_the_count", move |run| {
         spreads().try_for_each(|(shape, grad)| {
             let (op, g) = (MeanBackward { shape: shape.into(), dtype }, scalar(grad));
             let elements = shape.iter().product();
             let value = values(&g)[0] / count(elements);
-            // A type without infinities has no edge beyond its largest.
+            // A type without infinities has no edge beyond its largest number.
             if value.is_finite() && rounded(value, dtype).is_nan() {
                 return run.exact(op, &[&g], [(dtype, vec![value; elements])]);
             }

@@ -1,6 +1,6 @@
-//! Joining: what two passes found becomes one finding, and neither of the two changes.
+//! Joins: two passes' found-inf results become one, and neither of the two changes.
 //!
-//! The oracle joins two findings in the words of [`ScaleStore`](binade_grad_scaler::ScaleStore).
+//! The oracle joins two found-inf results by the documentation of [`ScaleStore`](binade_grad_scaler::ScaleStore).
 
 use super::prelude::*;
 use super::unscale::{Set, told, unscale, upload};
@@ -20,7 +20,7 @@ impl MergePass {
     }
 }
 
-/// The two passes and what became of them, of which a case looks at one thing.
+/// Two passes and their results, of which each case checks one property.
 struct Seen {
     got: MergeResult,
     wanted: FoundInf,
@@ -34,7 +34,7 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     }
 }
 
-/// Passes over sets of their own: finite, with an infinity, with a NaN, and with both.
+/// Returns passes over different sets: finite, with an infinity, with a NaN, and with both.
 fn passes(name: &'static str) -> Vec<MergePass> {
     let (inf, nan) = (f64::INFINITY, f64::NAN);
     let all = [[4.0, -8.0, 2.0], [1.0, -inf, 0.5], [nan, 16.0, 3.0], [nan, inf, nan]];
@@ -43,8 +43,8 @@ fn passes(name: &'static str) -> Vec<MergePass> {
     all.map(|values| MergePass { set: set(values), state }).to_vec()
 }
 
-/// Adds a case that joins every pass over `a` with every one over `b`, in both orders, and looks at each. With `halts`, every other
-/// pass is halted, whatever it found.
+/// Adds a case that joins every pass over `a` with every pass over `b`, in both orders, and checks each join. With `halts`, every second pass is
+/// halted, whatever it found.
 fn add<S: Backend>(
     cases: &mut Cases<S>,
     (join, sentence, halts): (MergeRule, &str, bool),

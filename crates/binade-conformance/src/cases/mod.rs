@@ -1,8 +1,7 @@
-//! The cases, by group: which inputs, and which contract each checks.
+//! The cases by group, with their inputs and the contract that each checks.
 //!
-//! The file of an operation also holds its oracle: the meaning of the operation, one element at a time, one
-//! screen, independent of everything that it judges. Speed is no concern of an oracle, and neither is sharing code: it is right
-//! because it can be read beside its definition.
+//! The file of an operation also contains its oracle: the meaning of the operation, element by element, on one screen, and independent of the tested
+//! code. An oracle need not be fast, nor share code: it is right because it can be read beside its definition.
 
 #![expect(
     clippy::many_single_char_names,
@@ -25,11 +24,11 @@ use binade_core::DType;
 use op::OpCases;
 pub(crate) use values::layouts;
 
-/// The element types that arithmetic happens on, in the order of every list.
+/// Element types with arithmetic, in the order of every list.
 const FLOATS: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
 
-/// Lengths around the edges of vectors, blocks and chunks: 1024 elements are a chunk on the CPU, 4096 on CUDA, where a thread takes
-/// four elements and the four that lie 1024 behind them.
+/// Lengths around the edges of vectors, blocks and chunks. A chunk has 1024 elements on the CPU and 4096 on CUDA, where a thread takes four elements
+/// and the four at a distance of 1024.
 const LENGTHS: [usize; 23] = [
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 31, 32, 33, 255, 256, 257, 1024, 1025, 1026, 1027, 4095, 4096,
     4097,
@@ -41,10 +40,10 @@ const SHORT: [usize; 17] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 31, 32, 33, 255, 256, 
 /// Lengths around the edges of launches, for a few cases of each operation.
 const LONG: [usize; 3] = [65535, 65536, 65537];
 
-/// Element types without arithmetic: storage, and the ends of casts.
+/// Element types without arithmetic, for storage and casts.
 const EIGHT_BITS: [DType; 2] = [DType::E4M3, DType::E5M2];
 
-/// Adds the cases of a group: those of an operation by way of [`OpCases`], which are compiled once for all subjects.
+/// Adds the cases of a group. Those of an operation go through [`OpCases`], which are compiled once for all subjects.
 macro_rules! add {
     ([Ops $op:ident] $name:ident $cases:ident) => {{
         let mut asks = OpCases::default();
@@ -73,12 +72,12 @@ macro_rules! groups {
 
 crate::group::for_each_group!([groups]);
 
-/// Every case for a subject of this arithmetic.
+/// Returns every case for a subject of this arithmetic.
 pub(crate) fn all<S: Backend>(arithmetic: Arithmetic) -> Vec<Case<S>> {
     of(arithmetic, |_| true)
 }
 
-/// The cases of these groups, in the order of the table.
+/// Returns the cases of these groups, in the order of the table.
 pub(crate) fn of<S: Backend>(
     arithmetic: Arithmetic,
     wants: impl Fn(CaseGroup) -> bool,
@@ -92,7 +91,7 @@ pub(crate) fn of<S: Backend>(
     groups.flat_map(of).collect()
 }
 
-/// A tensor on the subject's side, as a view of its layout.
+/// Uploads a tensor to the subject, as a view of its layout.
 fn put<S: Backend>(subject: &S, tensor: &Stored) -> Result<Tensor<S>> {
     let Stored { dtype, shape, bytes, layout } = tensor;
     match layout {
@@ -101,7 +100,7 @@ fn put<S: Backend>(subject: &S, tensor: &Stored) -> Result<Tensor<S>> {
     }
 }
 
-/// A tensor of the subject's, which has to have this type and shape.
+/// Downloads a tensor of the subject, which must have this type and shape.
 fn get<S: Backend>(
     subject: &S,
     tensor: &Tensor<S>,

@@ -1,4 +1,4 @@
-//! Elementwise product: rounded to `f32`, then to what it is stored in.
+//! Elementwise product: rounded to `f32`, then to the storage type.
 
 use super::cast::rounded;
 use super::prelude::*;

@@ -1,7 +1,6 @@
-//! Sets of tensors: times a number, added by weights, measured, cast and assigned, each by one call.
+//! Sets of tensors: scaled, added with weights, measured, cast and assigned, each by one call.
 //!
-//! The oracle goes through one element after another, in `f64` where it rounds once and in `f32` where it rounds as often as the
-//! contract says.
+//! The oracle computes each element in `f64` if it is rounded once, and in `f32` if the contract has more roundings.
 
 use super::cast::{lanes, round, rounded};
 use super::norm::norm;
@@ -42,7 +41,7 @@ fn upload<S: Backend>(s: &S, set: &Set) -> Result<Placed<S>, CaseError> {
     set.iter().map(|(name, tensor)| Ok(Named::new(*name, put(s, tensor)?))).collect()
 }
 
-/// Calls with new tensors, and checks that the operands of a call that writes to none keep their bits.
+/// Makes a call with new tensors, and checks that a call that writes to no operand keeps their bits.
 fn call<S: Backend>(
     s: &S,
     check: &mut Check,
@@ -82,12 +81,12 @@ fn same<S: Backend>(
     Ok(())
 }
 
-/// Compares a finding.
+/// Compares a found-inf result.
 fn finds(check: &mut Check, set: &Set, got: Option<&FoundInf>, wanted: &FoundInf) -> Verdict {
     check.equal(set, got.map_or("no finding".to_owned(), told), told(wanted))
 }
 
-/// Scales the first set, and adds both, and compares the results and their findings.
+/// Scales the first set, adds both, and compares the results and their found-inf results.
 fn sums<S: Backend>(s: &S, check: &mut Check, sets: [&Set; 2], [a, b]: [f32; 2]) -> Verdict {
     let [x, y] = sets;
     let (wanted, found) = scaled(x, a);
@@ -180,7 +179,7 @@ fn findings<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
         })
     });
     cases.add(dtype, "the_first_of_many_tensors_is_named", move |s: &S, check| {
-        // A thread that joins findings may have those of both.
+        // One thread may have to join the found-inf results of both.
         let bad = |place| match place {
             5 => [1.0, 2.0, inf],
             261 => [nan, 2.0, 3.0],
@@ -192,7 +191,7 @@ fn findings<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.add(dtype, "either_operand_is_looked_at", move |s: &S, check| {
         let (x, y) = (one(dtype, [1.0, 2.0, inf, 4.0]), one(dtype, [1.0, nan, -inf, 4.0]));
         sums(s, check, [&x, &y], [1.0, 1.0])?;
-        // Nothing is multiplied away.
+        // A factor of 0 does not hide them.
         sums(s, check, [&x, &y], [0.0, 0.0])
     });
     cases.add(
@@ -335,12 +334,12 @@ fn refusals<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
 
 // The oracle.
 
-/// Each element times `a`, rounded once, and the finding.
+/// Returns each element times `a`, rounded once, and the found-inf result.
 fn scaled(x: &Set, a: f32) -> (Vec<Vec<f64>>, FoundInf) {
     of(x, |_, _, x| rounded(f64::from(a) * x, DType::F32))
 }
 
-/// `a * x + b * y`, of which each product and the sum are rounded, and the finding.
+/// Returns `a * x + b * y`, with each product and the sum rounded, and the found-inf result.
 fn added([x, y]: [&Set; 2], [a, b]: [f32; 2]) -> (Vec<Vec<f64>>, FoundInf) {
     let terms: Vec<Vec<f64>> = y.iter().map(|(_, tensor)| tensor.values().collect()).collect();
     of(x, |place, index, x| {

@@ -1,4 +1,4 @@
-//! Norms: of everything together, in more than `f32`, with nothing that is not finite passed over.
+//! Norms of all gradients together, computed in more than `f32`, in which every element that is not finite counts.
 //!
 //! The oracle adds the squares of all gradients together in `f64`.
 
@@ -27,7 +27,7 @@ fn both<S: Backend>(s: &S, check: &mut Check, set: &Set, exponent: i32) -> Verdi
     BOTH.into_iter().try_for_each(|which| of(s, check, set, exponent, which))
 }
 
-/// Compares the norm, the largest element's bit by bit, and whether the verdict is raised.
+/// Compares the norm (the largest element bit by bit), and the flag of the found-inf result.
 fn of<S: Backend>(s: &S, check: &mut Check, set: &Set, exponent: i32, which: Norm) -> Verdict {
     let state = ScaleState::from_exponent(exponent);
     let (unscaled, found) = unscale(set, state);
@@ -63,7 +63,7 @@ fn lengths<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-/// Squares that `f32` loses on the way, and norms that it does not hold.
+/// Adds cases of squares that `f32` would lose, and of norms beyond `f32`.
 fn ranges<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, values: Vec<f64>, exponent: i32| {
         cases.add(dtype, sentence, move |s: &S, check| {
@@ -71,7 +71,7 @@ fn ranges<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
         });
     };
     add("three_and_four_are_five", vec![3.0, -4.0], 3);
-    // 2^83 is 1e25, whose square is beyond `f32`, as that of its inverse is.
+    // 2^83 is 1e25; its square and that of its inverse are beyond `f32`.
     let near_one = finite(5, 257, dtype, [-1.0, 1.0]);
     add("elements_of_1e25_do_not_overflow", near_one.clone(), -83);
     add("squares_of_1e_25_are_not_lost", near_one, 83);

@@ -14,7 +14,7 @@ use super::values::{Draw, shapes};
 use crate::{OpInvocation, Stored};
 use binade_core::{DType, ErrorKind};
 
-/// A tensor of values uniform in low..high, each rounded once; of `f16`, a seventh is 2^16 times smaller and mostly subnormal.
+/// Returns a tensor of values uniform in low..high, each rounded once. In `f16`, a seventh of them is 2^16 times smaller and mostly subnormal.
 pub(super) fn uniform(seed: usize, dtype: DType, shape: &[usize], [low, high]: [f64; 2]) -> Stored {
     let mut draw = Draw::new(seed);
     let scale =
@@ -23,17 +23,17 @@ pub(super) fn uniform(seed: usize, dtype: DType, shape: &[usize], [low, high]: [
     Stored::from_values(dtype, shape, values.collect::<Vec<f64>>())
 }
 
-/// Labels, indices, a key.
+/// Returns an `i64` tensor: labels, indices or a key.
 pub(super) fn i64s(shape: &[usize], values: impl IntoIterator<Item = i64>) -> Stored {
     Stored::from_codes(DType::I64, shape, values.into_iter().map(i64::cast_unsigned))
 }
 
-/// A vector of places as labels or indices.
+/// Returns a vector of labels or indices.
 pub(super) fn labels(places: &[usize]) -> Stored {
     Stored::from_codes(DType::I64, &[places.len()], places.iter().map(|place| *place as u64))
 }
 
-/// Places below `limit`, drawn by chance.
+/// Returns random indices below `limit`.
 pub(super) fn drawn(count: usize, limit: usize) -> Vec<usize> {
     let mut draw = Draw::new(count + limit);
     (0..count).map(|_| usize::try_from(draw.bits() % limit as u64).unwrap_or_default()).collect()
@@ -54,13 +54,13 @@ pub(super) fn ones(dtype: DType, shape: &[usize]) -> Stored {
     Stored::from_values(dtype, shape, vec![1.0; shape.iter().product()])
 }
 
-/// An extent of which four do not fit into any memory.
+/// An extent so large that four times as many elements fit into no memory.
 pub(super) const HUGE: usize = usize::MAX / 4;
 
-/// Adds a case that gives an operation operands that it must refuse, each time.
+/// Adds a case of calls with operands that the operation must refuse.
 ///
-/// Operands are shapes with spaces between them, of `f32` unless a type stands before: `2x3 f16:3x4 i64:2 scalar`; a comma stands
-/// before the operands of another call. Floats are ones, and integers count from 0.
+/// Operands are shapes separated by spaces, of `f32` unless a type comes first: `2x3 f16:3x4 i64:2 scalar`. Calls are separated by commas. Floats are
+/// ones, and integers count from 0.
 pub(super) fn refusals<'o>(
     cases: &mut OpCases,
     sentence: &str,
@@ -100,7 +100,7 @@ pub(super) fn mismatches<'o>(
     refusals(cases, "what_does_not_fit_is_a_mismatch", ErrorKind::Mismatch, all);
 }
 
-/// Adds a case whose results would be larger than any memory, and wants each refused.
+/// Adds a case of results larger than any memory, each of which must be refused.
 pub(super) fn too_large<'o>(
     cases: &mut OpCases,
     all: impl IntoIterator<Item = (OpInvocation, &'o str)>,

@@ -1,4 +1,4 @@
-//! Orders of axes: elements change their places and not their bits.
+//! Orders of axes: elements move and keep their bits.
 
 use super::prelude::*;
 use crate::OpInvocation::Permute;
@@ -43,7 +43,7 @@ fn order(run: &mut OpRun<'_>, input: &Stored, axes: &[usize]) -> Verdict {
 
 // The oracle.
 
-/// The elements of `shape` with its axes in this order, each looked up by its place on every axis.
+/// Returns the elements of `shape` with its axes in this order, each looked up by its index on every axis.
 fn permuted(codes: &[u64], shape: &[usize], axes: &[usize]) -> Vec<u64> {
     let lookup = |mut at: usize| {
         let mut place = vec![0; shape.len()];

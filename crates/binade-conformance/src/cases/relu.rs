@@ -26,7 +26,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     }
 }
 
-/// Forward, and backward from what the oracle says forward gave.
+/// Compares forward, and backward from the oracle's result.
 fn both(run: &mut OpRun<'_>, x: &Stored) -> Verdict {
     let y = relu(&values(x));
     run.exact(Relu, &[x], [(x.dtype, y.clone())])?;

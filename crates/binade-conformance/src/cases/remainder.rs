@@ -1,4 +1,4 @@
-//! Masters in two halves: every bit is kept, and ties go away from zero.
+//! Masters in two halves: every bit is kept, and ties are rounded away from zero.
 //!
 //! The oracle keeps masters as `f32` values, since none of their bits is lost. The upper half is the parameter, to nearest
 //! with ties away from zero.
@@ -44,7 +44,7 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
 
 // The oracle.
 
-/// Parameters of `bf16` after each of `updates` was subtracted from their masters.
+/// Returns `bf16` parameters after each of `updates` is subtracted from their masters.
 fn oracle(_: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
     let mut masters = values(param);
     for update in updates {

@@ -1,6 +1,6 @@
-//! Division by the root mean square over the last axis: a mean that stays, squares beyond the format, and parameters of either type.
+//! Division by the root mean square over the last axis: the mean is not subtracted, squares are beyond the format, and parameters have either type.
 //!
-//! The oracle is that of [`layer_norm`](super::layer_norm) about 0 in the mean's place. A mean of n squares is wrong by n + 4 roundings.
+//! The oracle is that of [`layer_norm`](super::layer_norm) with 0 instead of the mean. A mean of n squares is wrong by n + 4 roundings.
 
 use super::layer_norm::{Stats, Sums};
 use super::prelude::*;

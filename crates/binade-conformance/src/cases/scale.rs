@@ -1,4 +1,4 @@
-//! Scaling: a loss times the scale, and a tensor of no optimizer over it, in `f32` whatever the storage.
+//! Scaling: a loss times the scale, and a tensor of no optimizer divided by it, in `f32` whatever the storage type.
 
 use super::cast::{round, rounded, value};
 use super::prelude::*;
@@ -18,12 +18,12 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     }
 }
 
-/// The tensor times the scale.
+/// Returns the tensor times the scale.
 fn scaled<S: Backend>(s: &S, of: &Tensor<S>, by: ScaleState, like: &Stored) -> Read {
     get(s, &s.scale(of, by)?, DType::F32, &like.shape)
 }
 
-/// The tensor over the scale.
+/// Returns the tensor divided by the scale.
 fn unscaled<S: Backend>(s: &S, of: &Tensor<S>, by: ScaleState, like: &Stored) -> Read {
     get(s, &s.unscale_tensor(of, by)?, DType::F32, &like.shape)
 }
@@ -49,7 +49,7 @@ fn factors<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
         cases.add(dtype, sentence, move |s: &S, check| {
             let state = ScaleState::from_exponent(exponent);
             let more = finite(12, 257, dtype, [-14.0, 15.0]).into_iter().map(|x| round(x, dtype));
-            // What flushes subnormals may do so here, going in and coming out.
+            // A subject that flushes subnormals may do so here, in operands and results.
             let kept = |code: &u64| {
                 let x = value(*code, dtype);
                 let all = [x, x * factor(&state), x / factor(&state)];
@@ -62,7 +62,7 @@ fn factors<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     }
 }
 
-/// Of another library's scale: a product rounded once; the quotient by way of the reciprocal.
+/// Adds cases of another library's scale: the product is rounded once, and the quotient is the product with the reciprocal.
 fn imported<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "an_imported_scale_multiplies_in_f32_and_divides_within_two_ulps";
     cases.add(dtype, sentence, move |s: &S, check| {
@@ -78,8 +78,7 @@ fn imported<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-/// Every code that eight bits have, NaN and subnormals among them, in whole vectors, in vectors that are not aligned, and in the ends
-/// of vectors.
+/// Adds cases of every eight-bit code, NaN and subnormals included, in whole vectors, unaligned vectors, and ends of vectors.
 fn eight_bits<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.add(dtype, "every_code_of_eight_bits_is_multiplied_in_f32", move |s: &S, check| {
         let codes = in_every_lane((0..256).collect());
@@ -112,7 +111,7 @@ fn lengths<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-/// Scalars, whose type may end below the scale.
+/// Adds cases of scalars, whose type may be too small for the scale.
 fn losses<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.add(dtype, "a_loss_of_two_is_scaled_beyond_65504", move |s: &S, check| {
         let loss = Stored::from_values(dtype, &[], [2.0]);
@@ -127,7 +126,7 @@ fn up(x: f64, scale: f64) -> f64 {
     rounded(x * scale, DType::F32)
 }
 
-/// One element over `scale`, rounded once to `f32`.
+/// Returns one element divided by `scale`, rounded once to `f32`.
 fn down(x: f64, scale: f64) -> f64 {
     unscale::element(x, scale)
 }

@@ -1,4 +1,4 @@
-//! The scale's move: every branch of the rule, each update from a state that the kit gives.
+//! Updates of the scale: every branch of the rule, each update from a given state.
 //!
 //! The oracle goes by the documentation of `LossScale`, sentence by sentence.
 
@@ -9,13 +9,13 @@ use super::prelude::*;
 use crate::{IterationFindings, PassFinding};
 use binade_grad_scaler::{LossScale, ScaleState, Tolerance, UpdateInputs};
 
-/// Finding of an iteration.
+/// Found-inf result of an iteration.
 #[derive(Clone, Copy)]
 enum Saw {
     Good,
     /// An overflow in a step, which was skipped.
     Skip,
-    /// An overflow in a part that was left out; no step was skipped.
+    /// An overflow in a dropped part; no step was skipped.
     Dropped,
 }
 use Saw::{Dropped, Good, Skip};
@@ -36,7 +36,7 @@ impl Saw {
         IterationFindings { parts: vec![part], verdicts: vec![verdict] }
     }
 
-    /// Any, a good one twice as often as an overflow.
+    /// Draws a result; a good one is twice as likely as an overflow.
     fn any(draw: &mut Draw) -> Self {
         let saw = [Good, Good, Good, Skip, Dropped, Skip, Good, Good];
         saw[usize::from(draw.bits().to_le_bytes()[0] % 8)]
@@ -54,7 +54,7 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     presets(cases);
 }
 
-/// The default rule, changed.
+/// Returns the default rule with this change.
 fn rule(change: impl FnOnce(&mut LossScale)) -> LossScale {
     let mut rule = LossScale::dynamic();
     change(&mut rule);
@@ -68,7 +68,7 @@ fn fixed_at(exponent: i32) -> LossScale {
     rule
 }
 
-/// One update from `state`, compared whole; gives the state that the oracle wants.
+/// Compares all of the state after one update from `state`, and returns the oracle's.
 fn one<S: Backend>(
     s: &S,
     check: &mut Check,
@@ -82,7 +82,7 @@ fn one<S: Backend>(
     Ok(wanted)
 }
 
-/// A state with its significand as bits.
+/// Returns a state as text, with its significand as bits.
 fn told(state: &ScaleState) -> String {
     format!("{state:?}, significand {:#010x}", state.significand.to_bits())
 }
@@ -99,7 +99,7 @@ fn single<S: Backend>(
     });
 }
 
-/// Adds a case of updates from the rule's start, a letter each: good, skipped, dropped.
+/// Adds a case of updates from the rule's start, with one letter for each: good, skipped, dropped.
 fn sequence<S: Backend>(cases: &mut Cases<S>, sentence: &str, rule: LossScale, letters: &str) {
     let read = |letter| match letter {
         's' => (Skip, 1.0),
@@ -222,7 +222,7 @@ fn at_random<S: Backend>(cases: &mut Cases<S>) {
     });
 }
 
-/// Every preset, from its own start, through what an iteration may see.
+/// Adds cases of every preset, from its own start, with all results of an iteration.
 fn presets<S: Backend>(cases: &mut Cases<S>) {
     for &(name, preset) in LossScale::PRESETS {
         let sentence = format!("{}_moves_as_documented", name.replace('-', "_"));
@@ -245,7 +245,7 @@ fn presets<S: Backend>(cases: &mut Cases<S>) {
 
 // The oracle.
 
-/// The state after an iteration in which this was seen.
+/// Returns the state after an iteration with these inputs.
 pub(super) fn update(rule: &LossScale, old: &ScaleState, seen: UpdateInputs) -> ScaleState {
     let mut new = *old;
     new.before = old.exponent;
@@ -260,7 +260,7 @@ pub(super) fn update(rule: &LossScale, old: &ScaleState, seen: UpdateInputs) -> 
     }
     new.bad_steps = if seen.skipped { old.bad_steps + 1 } else { 0 };
 
-    // Divergence latches: nothing moves any more.
+    // Divergence is permanent: nothing else changes.
     if old.diverged {
         return new;
     }
@@ -325,7 +325,7 @@ fn good(rule: &LossScale, new: &mut ScaleState) {
     }
 }
 
-/// Returns true where the overflow that was counted last is let pass.
+/// Returns true if the tolerance lets the last counted overflow pass.
 fn passes(tolerance: Tolerance, new: &ScaleState) -> bool {
     match tolerance {
         Tolerance::None => false,

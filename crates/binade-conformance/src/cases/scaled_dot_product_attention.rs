@@ -62,7 +62,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     too_large(cases, [(Forward { config }, &*huge)]);
 }
 
-/// Adds cases of every layout of a mask, of either type, and of keys and queries that it leaves out.
+/// Adds cases of every shape of a mask, of either type, and of keys and queries that it masks.
 fn masks(cases: &mut OpCases, dtype: DType) {
     let small = shapes(MASKS).map(|mask| (Shape::new(&[2, 3], &[5, 9, 4, 6]), mask));
     let large = sized(MASKED).map(|[lead, size, mask]| (Shape::new(&lead, &size), mask));
@@ -94,7 +94,7 @@ fn masks(cases: &mut OpCases, dtype: DType) {
 
 fn edges(cases: &mut OpCases, dtype: DType) {
     cases.add(dtype, "a_mask_of_large_finite_terms_leaves_the_mean", move |run| {
-        // Beside such a term the logarithm of the sum is lost: all weights would be 1.
+        // Such a term absorbs the logarithm of the sum: all weights would be 1.
         let term = if dtype == DType::F16 { -65504.0 } else { -2.0_f64.powi(100) };
         let [q, k] = [[3, 8], [64, 8]]
             .map(|shape| Stored::from_values(dtype, &shape, vec![0.0; shape[0] * shape[1]]));

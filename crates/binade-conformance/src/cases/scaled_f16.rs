@@ -1,7 +1,6 @@
-//! Masters in `f16` with an exponent a tensor: chosen again after every step, from all that it made.
+//! Masters in `f16` with one exponent for each tensor, chosen again after every step from all of the tensor's new values.
 //!
-//! The oracle multiplies masters in `f16` by the power of two that brings the tensor's largest finite one to within 2^14 and
-//! 2^15.
+//! The oracle multiplies masters in `f16` by the power of two that brings the tensor's largest finite master between 2^14 and 2^15.
 
 use super::cast::rounded;
 use super::prelude::*;
@@ -64,7 +63,7 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
 
 // The oracle.
 
-/// Parameters after each of `updates` was subtracted from their masters.
+/// Returns the parameters after each of `updates` is subtracted from their masters.
 fn oracle(_: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
     let mut masters = packed(values(param));
     let mut parameters = values(param);
@@ -81,7 +80,7 @@ fn oracle(_: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
 fn packed(values: Vec<f64>) -> Vec<f64> {
     let finite = values.iter().map(|x| x.abs()).filter(|x| x.is_finite());
     let largest = finite.fold(0.0, f64::max);
-    // Found by trying, so that no logarithm is near the edge of a binade.
+    // Found by trial, since a logarithm may be wrong near the edge of a binade.
     let fits = |exponent: &i32| largest * 2.0_f64.powi(*exponent) >= 2.0_f64.powi(14);
     let exponent = if largest == 0.0 { 0 } else { (-113..125).find(fits).unwrap_or(125) };
     let power = 2.0_f64.powi(exponent);

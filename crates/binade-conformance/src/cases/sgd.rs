@@ -1,7 +1,7 @@
-//! Stochastic gradient descent: torch's momentum, dampening, Nesterov and weight decay, and what masters are for.
+//! Stochastic gradient descent: torch's momentum, dampening, Nesterov and weight decay, and steps that need masters.
 //!
-//! The oracle is one element's step as torch computes it in `f32` on a CPU. Every scalar is worked out in `f64` and rounded
-//! once to `f32` where it meets an element.
+//! The oracle is one element's step as torch computes it in `f32` on a CPU. Every scalar is computed in `f64`, and rounded once to `f32` before it is
+//! combined with an element.
 
 use super::prelude::*;
 use super::steps::{self, variant};
@@ -77,7 +77,7 @@ fn masters<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
 
 // The oracle.
 
-/// Moves `element` by the unscaled gradient `g`.
+/// Steps `element` by the unscaled gradient `g`.
 pub(super) fn step(rule: &Sgd, element: &mut Element, g: f32) {
     let mu = narrow(rule.momentum);
     let p = element.master;

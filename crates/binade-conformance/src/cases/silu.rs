@@ -1,4 +1,4 @@
-//! The sigmoid linear unit, down to where its lower tail leaves the normal numbers.
+//! The sigmoid linear unit, down to its lower tail below the normal numbers.
 //!
 //! A device's `exp` is allowed 2 ulps, which are 4·2^-24 of its value, in the numerator and, at most halved, in the denominator; the
 //! sum, the quotient and the product are rounded once each.
@@ -41,7 +41,7 @@ fn silu(x: &[f64]) -> Vec<Expected> {
 fn backward(grad: &[f64], x: &[f64]) -> Vec<Expected> {
     let one = |(&g, &x): (&f64, &f64)| {
         let (s, rest) = (logistic(x), logistic(-x));
-        // Nine units of each logistic function, one of each operation; and 1 − σ(x) in the place of σ(−x), where σ(x) is near 1.
+        // Nine units of each logistic function, and one of each operation; also 1 − σ(x) instead of σ(−x), for σ(x) near 1.
         let mass = s * (12.0 + x.abs() * (22.0 * rest + 4.0 * s));
         Expected::near(g * s * (1.0 + x * rest), g.abs() * mass)
     };

@@ -15,7 +15,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
 
 // The oracle.
 
-/// The shares of one row, and how far each element falls short of the largest.
+/// Shares of one row, and each element's distance from the largest.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     /// `exp(x) / Σ exp(x)`.
@@ -29,7 +29,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// NaN throughout for a row with a NaN or +∞ or nothing but −∞.
+    /// Returns a row's shares; all are NaN if the row has a NaN or +∞, or nothing but −∞.
     pub(super) fn of(x: &[f64]) -> Self {
         let max = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let below: Vec<f64> = x.iter().map(|x| x - max).collect();

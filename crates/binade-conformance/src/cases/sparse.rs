@@ -1,4 +1,4 @@
-//! Sparse gradients: rows that were looked up, added where they repeat, checked, and stepped alone.
+//! Sparse gradients: repeated rows are added, the sums are checked, and only looked-up rows are stepped.
 //!
 //! The oracle adds gradients of one row in `f32`, in the order of the indices, rounds once to their type, and steps the elements of
 //! rows that were looked up.
@@ -30,7 +30,7 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     });
 }
 
-/// Gradient of a look-up in a table of so many rows, on the kit's side.
+/// Gradient of a look-up, on the kit's side, with the number of the table's rows.
 #[derive(Clone, Debug)]
 struct LookUp {
     rows: usize,
@@ -69,7 +69,7 @@ fn pair(dtype: DType, indices: &[i64]) -> LookUp {
 }
 
 impl Run {
-    /// One step by each of these batches.
+    /// Returns a run with one step for each of these batches.
     fn of(batches: Vec<Batch>, exponent: i32) -> Self {
         let steps = batches.into_iter().map(|batch| vec![batch]).collect();
         let (rule, dtype) = (UpdateRule::sgd(0.5), DType::F32);
@@ -113,7 +113,7 @@ impl Run {
         Ok(s.sparse(SparseRun { params, rule, steps, max_norm })?)
     }
 
-    /// Runs, and compares the finding and gradients of the last step, and every table.
+    /// Runs, and compares the last step's found-inf result and gradients, and every table.
     fn checked<S: Backend>(&self, s: &S, check: &mut Check) -> Verdict {
         let got = self.run(s)?;
         let Wanted { tables, grads, found, input } = self.wanted();
@@ -128,9 +128,9 @@ impl Run {
     }
 }
 
-/// Sums of gradients of one row, and the rows that there are.
+/// Adds cases of sums of gradients of one row, and of the rows present.
 fn sums<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
-    // From where on, in this type, adding one changes nothing.
+    // The number from which on adding one changes nothing in this type.
     let full = match dtype {
         DType::BF16 => 256.0,
         DType::F16 => 2048.0,
@@ -152,7 +152,7 @@ fn sums<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     add("no_index_at_all_is_a_gradient_of_zeros", column(dtype, &[], &[]));
 }
 
-/// Finite in every gradient, and not in their sum; and what is not finite in a gradient.
+/// Adds cases of finite gradients whose sum overflows, and of gradients that are not finite.
 fn overflows<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let largest = if dtype == DType::F16 { 64000.0 } else { 3e38 };
     let twice = column(dtype, &[3, 1, 3], &[largest, 2.0, largest]);
@@ -204,7 +204,7 @@ fn refusals_of<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     }
 }
 
-/// Steps of each rule that leaves other rows alone.
+/// Adds cases of steps by each rule that can step single rows.
 fn steps<S: Backend>(cases: &mut Cases<S>, [param, grad]: [DType; 2]) {
     let variant = super::steps::variant([param, grad]);
     let batch = |indices: &[i64]| vec![("w", pair(grad, indices)), ("v", pair(grad, &[1]))];
@@ -242,7 +242,7 @@ fn steps<S: Backend>(cases: &mut Cases<S>, [param, grad]: [DType; 2]) {
     cases.add(variant.clone(), sentence, move |s: &S, check| clipped.checked(s, check));
 }
 
-/// A row of which one element is infinite.
+/// Returns a look-up with one infinite element in a row.
 fn infinite(dtype: DType) -> LookUp {
     let grad = Stored::from_values(dtype, &[1, 2], [1.0, f64::INFINITY]);
     LookUp { rows: 4, indices: vec![2], grad }
@@ -250,16 +250,16 @@ fn infinite(dtype: DType) -> LookUp {
 
 // The oracle.
 
-/// Results that a run is to give.
+/// Results that the oracle wants of a run.
 struct Wanted {
     tables: Vec<(&'static str, Stored)>,
     grads: Vec<Option<Vec<f64>>>,
     found: FoundInf,
-    /// Gradients of the last step, whole, before unscaling.
+    /// Gradients of the last step, dense, before unscaling.
     input: Set,
 }
 
-/// Whole gradients of a step, with what unscaling makes of them, and the rows of each that were looked up.
+/// Dense gradients of a step, scaled and unscaled, and the looked-up rows of each.
 struct Step {
     input: Set,
     grads: Vec<Option<Vec<f64>>>,
@@ -267,7 +267,7 @@ struct Step {
     rows: Vec<BTreeSet<usize>>,
 }
 
-/// Returns the whole gradient, in the type of the look-up's, and the rows that were looked up.
+/// Returns the dense gradient, in the type of the look-up's gradient, and the looked-up rows.
 fn whole(LookUp { rows, indices, grad }: &LookUp) -> (Stored, BTreeSet<usize>) {
     let (width, terms) = (grad.shape[1], values(grad));
     let mut sums: Vec<f64> = vec![0.0; rows * width];
@@ -344,7 +344,7 @@ impl Run {
         Wanted { tables, grads, found, input }
     }
 
-    /// Steps the elements of these rows, after so many steps of the whole table.
+    /// Steps the elements of these rows, given the number of steps of the whole table so far.
     fn step(
         &self,
         (elements, applied): (&mut [Element], i32),

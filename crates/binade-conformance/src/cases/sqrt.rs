@@ -1,6 +1,6 @@
 //! The square root, subnormal operands and zeros among them.
 //!
-//! WGSL takes `1 / inverseSqrt(x)` for a root: 2 ulps and 2.5 more, which are 9·2^-24 of its value, and 2.5 ulps for a quotient.
+//! WGSL lets a root be `1 / inverseSqrt(x)`: 2 ulps and 2.5 more, which are 9·2^-24 of its value. A quotient has 2.5 ulps.
 
 use super::cast::rounded;
 use super::prelude::*;
@@ -30,7 +30,7 @@ pub(super) fn add_cases(cases: &mut OpCases) {
     }
 }
 
-/// Forward, and backward from what the oracle says forward gave.
+/// Compares forward, and backward from the oracle's result.
 fn both(run: &mut OpRun<'_>, x: &Stored) -> Verdict {
     let y: Vec<f64> = values(x).iter().map(|x| rounded(x.sqrt(), F32)).collect();
     let output = Stored::vector(x.dtype, y.clone());

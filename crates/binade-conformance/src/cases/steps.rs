@@ -1,4 +1,4 @@
-//! Fused steps of every optimizer: the arithmetic, the masters, and skips that leave no trace.
+//! Fused steps of every optimizer: the arithmetic, the masters, and skips that change nothing.
 
 mod verdicts;
 
@@ -8,7 +8,7 @@ use super::training::{Move, Run, at_rest, calm, wild};
 use binade_grad_scaler::ScaleState;
 use binade_master_weights::UpdateRule;
 
-/// Adds the cases for each rule of an optimizer, the last of which has everything switched on, decay among it.
+/// Adds the cases for each rule of an optimizer. The last rule has every option on, weight decay included.
 pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>, rules: &[(&'static str, UpdateRule)]) {
     for param in FLOATS {
         for grad in FLOATS {
@@ -35,7 +35,7 @@ pub(super) fn variant([param, grad]: [DType; 2]) -> String {
     format!("{param}<-{grad}")
 }
 
-/// A first step, and a second from one identical state.
+/// Adds cases of a first step, and of a second step from a state that is the same on every device.
 fn arithmetic<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], name: &str, rule: UpdateRule) {
     let all_bits = cases.agreement() == Agreement::Bits;
     let values = if all_bits { wild } else { calm };
@@ -55,7 +55,7 @@ fn arithmetic<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], name: &str, 
     });
 }
 
-/// A second step, since it alone reads moments that are not zero, and a third at rest, which shows the masters that it left.
+/// Adds cases of every length. A second step reads moments that are not zero, and a third at rest shows the masters that it left.
 fn lengths<S: Backend>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
     let dtypes = [dtype, dtype];
     cases.lengths(
@@ -69,7 +69,7 @@ fn lengths<S: Backend>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
     );
 }
 
-/// Unaligned parameters and gradients, and such with strides: alike, and each beside one that lies otherwise.
+/// Adds cases of unaligned and strided parameters and gradients, with the same layout and with different ones.
 fn starts<S: Backend>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
     let dtypes = [dtype, dtype];
     cases.views(variant(dtypes), move |s: &S, check, layout, length| {
@@ -84,8 +84,8 @@ fn starts<S: Backend>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
     });
 }
 
-/// Parameters at the edges of their format, each in every lane of a vector: a gradient of zero leaves them where they are. Where all
-/// bits are the oracle's, infinite ones and NaN are among them; elsewhere zero times infinity may be added.
+/// Adds a case of parameters at the edges of their format, each in every lane of a vector. A gradient of zero leaves them unchanged. Infinite
+/// parameters and NaN are included if all bits are compared; otherwise a device may add zero times infinity.
 fn at_edges<S: Backend>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
     let normal = |code: &u64| value(*code, dtype).abs() >= value(1 << 23, DType::F32);
     let flushes = !cases.arithmetic().keeps_subnormals;
@@ -101,7 +101,7 @@ fn at_edges<S: Backend>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
     });
 }
 
-/// Masters halfway between two parameters, where `rule` subtracts the gradient itself. A parameter of `f32` is its master.
+/// Adds a case of masters halfway between two parameters, for a `rule` that subtracts the gradient itself. A parameter of `f32` is its own master.
 pub(super) fn halves<S: Backend>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
     if dtype == DType::F32 {
         return;
@@ -115,12 +115,12 @@ pub(super) fn halves<S: Backend>(cases: &mut Cases<S>, dtype: DType, rule: Updat
     });
 }
 
-/// `rule` without what moves a parameter whose gradient is zero.
+/// Returns `rule` without the terms that change a parameter whose gradient is zero.
 fn still(rule: UpdateRule) -> UpdateRule {
     at_rest(rule).with_lr(rule.lr())
 }
 
-/// `tensor` with `bad` in its last place.
+/// Returns `tensor` with `bad` as its last element.
 fn spoilt(tensor: &Stored, bad: f64) -> Stored {
     tensor.with(tensor.len().wrapping_sub(1), bad)
 }

@@ -1,4 +1,4 @@
-//! Parameters rounded by chance: by the words that their names give, and no others.
+//! Stochastically rounded parameters: by the random words of their own keys, and no others.
 //!
 //! The oracle rounds parameters without masters after each step, by the words of (seed, the parameter's place, steps applied
 //! before, index).
@@ -57,7 +57,7 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
 
 // The oracle.
 
-/// Parameters after each of `updates` was subtracted: those of the tensor at `place` in its set.
+/// Returns the parameters after each of `updates` is subtracted, for the tensor at `place` in its set.
 fn train(seed: u64, place: u32, param: &Stored, updates: &[Vec<f64>]) -> Vec<f64> {
     let mut parameters = values(param);
     for (step, update) in (0..).zip(updates) {

@@ -1,6 +1,6 @@
 //! Stochastic rounding: bit for bit from shared random words, whatever the backend.
 //!
-//! The words are those of [`binade_core::stochastic`], whose own tests hold them to the published answers.
+//! The words are those of [`binade_core::stochastic`], whose own tests compare them with the published answers.
 
 use super::cast::{Format, lanes, neighbours, round, value};
 use super::prelude::*;
@@ -96,7 +96,7 @@ fn finite_top(to: DType) -> [f64; 2] {
     [value(beyond - 2, to), value(beyond - 1, to)]
 }
 
-/// The words are those of this key and no other.
+/// Adds cases of keys: the words are those of this key and no other.
 fn keys<S: Backend>(cases: &mut Cases<S>, to: DType) {
     let mut add = |sentence: &str, keys: [Key; 3]| {
         cases.add(format!("f32-{to}"), sentence, move |s: &S, check| {
@@ -129,8 +129,8 @@ fn lengths<S: Backend>(cases: &mut Cases<S>, to: DType) {
 
 // The oracle.
 
-/// Codes of `dtype` for `values`, which are of `f32`: element by element up, away from zero, with the chance of what is cut
-/// off. Overflow goes to infinity, and in E4M3, which has none, to NaN.
+/// Returns codes of `dtype` for `values`, which are `f32` numbers. Each is rounded up, away from zero, with the cut-off share as probability.
+/// Overflow goes to infinity, and in E4M3, which has none, to NaN.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! Runs that try a store, by each rule: its step is one subtraction, rounded once by every arithmetic that takes it.
+//! Runs that test a store, by each rule whose step is one subtraction, which every arithmetic rounds once.
 
 use super::cast::{rounded, value};
 use super::prelude::*;
@@ -6,7 +6,7 @@ use super::training::{Move, Run};
 use super::unscale::Set;
 use binade_master_weights::{Adam, Lion, MasterStore, UpdateRule};
 
-/// Adam with betas of zero and an epsilon beside which the root of a square vanishes: it subtracts the gradient itself.
+/// Adam with betas of zero and an epsilon so large that the root of a square vanishes: it subtracts the gradient itself.
 pub(super) const SUBTRACTING: Adam = Adam {
     lr: EPSILON,
     betas: [0.0; 2],
@@ -23,7 +23,7 @@ const EPSILON: f64 = 1_152_921_504_606_846_976.0;
 /// 2^34, the largest gradient that vanishes beside [`EPSILON`] and stays finite when multiplied by it.
 const MOST: f64 = 17_179_869_184.0;
 
-/// Parameters of one set and what is subtracted from them, step by step: `None` is a step that overflows.
+/// Parameters of one set, and the updates that each step subtracts; `None` is a step that overflows.
 #[derive(Clone)]
 pub(super) struct Trial {
     pub(super) store: MasterStore,
@@ -33,7 +33,7 @@ pub(super) struct Trial {
     pub(super) layouts: [Layout; 2],
 }
 
-/// An oracle for one parameter: from its place, its values and the update of each step to its values at the end.
+/// An oracle for one parameter: it takes the parameter's place, its values and the update of each step, and returns the final values.
 pub(super) type Oracle = fn(u32, &Stored, &[Vec<f64>]) -> Vec<f64>;
 
 impl Trial {
@@ -53,7 +53,7 @@ impl Trial {
         Ok(())
     }
 
-    /// One parameter from which each of `steps` subtracts `lr`, which is all that Lion subtracts where gradients are positive.
+    /// Trains one parameter, from which each of `steps` subtracts `lr`: Lion subtracts no more if gradients are positive.
     pub(super) fn run_by_lion<S: Backend>(
         (store, param): (MasterStore, Stored),
         (lr, steps): (f64, usize),
@@ -99,7 +99,7 @@ impl Trial {
     }
 }
 
-/// A parameter, and updates of many sizes for it: from whole units down to a hundredth of one.
+/// Returns a parameter and updates of many sizes: from whole units down to a hundredth of one.
 pub(super) fn drawn(dtype: DType, len: usize, steps: usize) -> (Stored, Vec<Vec<f64>>) {
     let mut draw = Draw::new(len);
     let param = Stored::vector(dtype, (0..len).map(|_| draw.spread(-3.0, 3.0)));
@@ -108,8 +108,7 @@ pub(super) fn drawn(dtype: DType, len: usize, steps: usize) -> (Stored, Vec<Vec<
     (param, updates)
 }
 
-/// A parameter, and updates whose differences with its values are exact: a quotient that is wrong by a few units in its last place
-/// rounds to the same one.
+/// Returns a parameter and updates whose differences from its values are exact: a quotient that is wrong by a few ulps is rounded to the same number.
 fn drawn_on_a_grid(dtype: DType, len: usize, steps: usize) -> (Stored, Vec<Vec<f64>>) {
     let mut draw = Draw::new(len);
     let param = (0..len).map(|i| (1.5 + draw.within(-0.25, 0.25)) * f64::from([1, -1][i % 2]));
@@ -119,13 +118,13 @@ fn drawn_on_a_grid(dtype: DType, len: usize, steps: usize) -> (Stored, Vec<Vec<f
     (param, updates)
 }
 
-/// Updates from the smallest number of `f32` up to ordinary ones, and such that reach the end of each format.
+/// Updates from the smallest number of `f32` up to ordinary ones; [`LARGE`] has updates that reach the end of each format.
 const SMALL: [f64; 8] = [0.0, 1e-45, 3e-42, 2e-38, 4e-30, 5e-8, 3e-5, 0.7];
 const LARGE: [f64; 4] = [300.0, 65519.0, 1e30, 3.4e38];
 
-/// Each of the numbers at the edges of `dtype`, each infinity and NaN with each update, eight of each behind one another, so that every
-/// lane of a vector meets them. All come twice, the second time 1024 elements behind a multiple of 2048: a thread of CUDA takes four
-/// elements, and the four that lie 1024 behind them.
+/// Returns pairs of each number at the edges of `dtype`, each infinity and NaN, with each update. Each pair comes eight times in a row, so that every
+/// lane of a vector has it. All come twice, the second time 1024 elements after a multiple of 2048: a CUDA thread takes four elements and the four at
+/// a distance of 1024.
 fn pairs(dtype: DType, updates: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let codes = [edges(dtype), infinities(dtype)].concat();
     let params = codes.into_iter().map(|code| value(code, dtype)).chain([f64::NAN]);
@@ -135,7 +134,7 @@ fn pairs(dtype: DType, updates: &[f64]) -> (Vec<f64>, Vec<f64>) {
     all.iter().cycle().take(second).chain(&all).copied().unzip()
 }
 
-/// Adds a case of one parameter and what is subtracted from it, step by step.
+/// Adds a case of one parameter and the updates that each step subtracts.
 pub(super) fn add<S: Backend>(
     cases: &mut Cases<S>,
     (store, dtype, oracle): (MasterStore, DType, Oracle),

@@ -1,4 +1,4 @@
-//! Elementwise difference: rounded to `f32`, then to what it is stored in.
+//! Elementwise difference: rounded to `f32`, then to the storage type.
 
 use super::cast::rounded;
 use super::prelude::*;
@@ -19,7 +19,7 @@ fn both(run: &mut OpRun<'_>, [a, b]: [&Stored; 2]) -> Verdict {
 
 // The oracle.
 
-/// `a − b`, in `f64` first: 53 bits hold enough of any difference of `f32` that rounding twice is rounding once.
+/// Returns `a − b`, computed in `f64`: with 53 bits, the second rounding to `f32` gives the same as a single one.
 fn sub(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| rounded(a - b, F32)).collect()
 }

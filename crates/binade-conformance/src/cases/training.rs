@@ -1,6 +1,6 @@
-//! Runs of a few turns, for every optimizer: what they consist of, and how they are compared.
+//! Runs of a few turns, for every optimizer, and their comparison.
 //!
-//! The oracle takes a parameter through several turns, in each of which it is unscaled, checked, and stepped or left alone.
+//! The oracle takes a parameter through several turns. Each turn unscales and checks the gradient, and steps the parameter or skips it.
 
 use super::cast::rounded;
 use super::clip;
@@ -28,7 +28,7 @@ impl Move {
     }
 }
 
-/// Parameters and what is done to them, from fresh masters.
+/// Parameters and their turns, from fresh masters.
 #[derive(Clone)]
 pub(super) struct Run {
     pub(super) params: Vec<(&'static str, Stored)>,
@@ -41,7 +41,7 @@ impl Run {
         Self { params, moves, store: MasterStore::Copy }
     }
 
-    /// One parameter, `w`, and gradients of its own, scaled by 2^10.
+    /// Returns a run of one parameter, `w`, and its gradients, scaled by 2^10.
     pub(super) fn single(param: Stored, moves: Vec<(UpdateRule, Stored)>) -> Self {
         let moves = moves.into_iter().map(|(rule, grad)| Move::new(rule, one(grad), 10));
         Self::new(vec![("w", param)], moves.collect())
@@ -52,12 +52,12 @@ impl Run {
         self.each(s, check, None, |index| self.wanted(index))
     }
 
-    /// Trains, and compares every parameter bit by bit: for skips, and for values that no arithmetic rounds otherwise.
+    /// Trains, and compares every parameter bit by bit: for skips, and for values that every arithmetic rounds alike.
     pub(super) fn exact<S: Backend>(&self, s: &S, check: &mut Check) -> Verdict {
         self.each(s, check, Some(Agreement::Bits), |index| self.wanted(index))
     }
 
-    /// Trains, and compares every parameter with the values that are wanted of it.
+    /// Trains, and compares every parameter with its wanted values.
     pub(super) fn each<S: Backend>(
         &self,
         s: &S,
@@ -68,7 +68,7 @@ impl Run {
         self.compare(s, |index, inputs, got| check.values(inputs, got, &wanted(index), agreement))
     }
 
-    /// Trains, and gives every parameter to `compare`: its index, what it comes of, and its value.
+    /// Trains, and calls `compare` with every parameter: its index, its inputs, and its value.
     pub(super) fn compare<S: Backend>(
         &self,
         s: &S,
@@ -89,7 +89,7 @@ impl Run {
         Ok(())
     }
 
-    /// Trains on what cannot be trained on, and wants to be told so, at the latest where a parameter is looked at.
+    /// Trains on wrong input, and requires an error, at the latest when a parameter is read.
     pub(super) fn refused<S: Backend>(&self, s: &S, check: &mut Check, kind: ErrorKind) -> Verdict {
         let looked = self.train(s).and_then(|after| {
             let look = |param: &Named<Tensor<S>>| s.to_bits(&param.value);
@@ -116,28 +116,28 @@ impl Run {
         })
     }
 
-    /// Gradients in the parameters' order, in which the oracle takes them.
+    /// Returns the gradients in the parameters' order, as the oracle takes them.
     fn in_order(&self, grads: &Set) -> Set {
         let of = |name: &str| grads.iter().find(|grad| grad.0 == name)?.1.clone();
         self.params.iter().map(|(name, _)| (*name, of(name))).collect()
     }
 
-    /// The masters that the oracle wants of one parameter.
+    /// Returns the oracle's masters of one parameter.
     fn wanted(&self, index: usize) -> Vec<f64> {
         train(self).swap_remove(index).iter().map(|element| f64::from(element.master)).collect()
     }
 }
 
-/// `rule` with nothing that moves a parameter: its first step from fresh state fills the moments, exactly or with one
-/// rounding that every arithmetic shares, so that a second step starts from one identical state on every device.
+/// Returns `rule` without the terms that change a parameter. Its first step from fresh state fills the moments, exactly or with one rounding that
+/// every arithmetic shares. So a second step starts from the same state on every device.
 pub(super) fn at_rest(rule: UpdateRule) -> UpdateRule {
     let mut rule = rule.with_lr(0.0);
     *weight_decay(&mut rule) = 0.0;
     rule
 }
 
-/// Values of which no two cancel in a step, so that units in the last place mean something: parameters in ±[1/2, 2),
-/// scaled gradients of the same signs whose unscaled values are in ±[1/4, 1).
+/// Returns values that do not cancel in a step, so that a difference in ulps is meaningful: parameters in ±[1/2, 2), and scaled gradients of the same
+/// signs whose unscaled values are in ±[1/4, 1).
 pub(super) fn calm(dtypes: [DType; 2], count: usize, seed: usize) -> [Stored; 3] {
     let mut draw = Draw::new(seed);
     let signs: Vec<f64> = (0..count).map(|_| draw.spread(0.0, 0.0)).collect();
@@ -152,7 +152,7 @@ pub(super) fn calm(dtypes: [DType; 2], count: usize, seed: usize) -> [Stored; 3]
     ]
 }
 
-/// Values of any sign and many binades: for arithmetic whose every rounding is the oracle's.
+/// Returns values of both signs and many binades, for arithmetic with all roundings of the oracle.
 pub(super) fn wild(dtypes: [DType; 2], count: usize, seed: usize) -> [Stored; 3] {
     let mut draw = Draw::new(seed);
     let mut vector = |dtype, binades: f64| {
@@ -163,7 +163,7 @@ pub(super) fn wild(dtypes: [DType; 2], count: usize, seed: usize) -> [Stored; 3]
 
 // The oracle.
 
-/// One element of a parameter with what its optimizer remembers of it.
+/// One element of a parameter, with its optimizer state.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Element {
     /// The `f32` value that is stepped.
@@ -178,7 +178,7 @@ pub(super) struct Element {
     pub(super) steps: i32,
 }
 
-/// The parameters of a run after its moves.
+/// Returns the parameters of a run after its turns.
 fn train(run: &Run) -> Vec<Vec<Element>> {
     let fresh = |p: f64| Element { master: narrow(p), ..Element::default() };
     let params = run.params.iter().map(|(_, param)| param.values().map(fresh).collect());
@@ -205,7 +205,7 @@ fn train(run: &Run) -> Vec<Vec<Element>> {
 
 macro_rules! by_rule {
     ({} $($rule:ident $name:ident)* [$($whole:ident $whole_name:ident)*]) => {
-        /// Moves `element` by the unscaled gradient `g`.
+        /// Steps `element` by the unscaled gradient `g`.
         pub(super) fn step(rule: &UpdateRule, element: &mut Element, g: f32) {
             match rule {
                 $(UpdateRule::$rule(rule) => super::$name::step(rule, element, g),)*

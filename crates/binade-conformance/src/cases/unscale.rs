@@ -1,4 +1,4 @@
-//! Unscaling: divided by the scale in `f32`, with everything that is not finite found, counted and placed.
+//! Unscaling: gradients are divided by the scale in `f32`, and every element that is not finite is found, counted and located.
 
 use super::cast::{round, rounded};
 use super::prelude::*;
@@ -46,13 +46,13 @@ pub(super) fn factor(state: &ScaleState) -> f64 {
     f64::from(state.significand) * 2.0_f64.powi(state.exponent)
 }
 
-/// Unscales `set` and compares the finding, and every gradient.
+/// Unscales `set`, and compares the found-inf result and every gradient.
 fn by<S: Backend>(s: &S, check: &mut Check, set: &Set, state: ScaleState) -> Verdict {
     let got = s.unscale(upload(s, set)?, state)?;
     same(s, check, set, state, &got)
 }
 
-/// Compares the finding of a pass over `set`, and every gradient bit by bit.
+/// Compares the found-inf result of a pass over `set`, and every gradient bit by bit.
 pub(super) fn same<S: Backend>(
     s: &S,
     check: &mut Check,
@@ -83,7 +83,7 @@ pub(super) fn same_grads<S: Backend>(
     Ok(())
 }
 
-/// Compares names: as many gradients come back as went in, in their order, missing ones missing.
+/// Compares names: the same gradients in the same order, with the same ones missing.
 pub(super) fn same_names<S: Backend>(
     check: &mut Check,
     (set, got): (&Set, &NamedGrads<Tensor<S>>),
@@ -95,7 +95,7 @@ pub(super) fn same_names<S: Backend>(
     check.equal(set, format!("{names:?}"), format!("{listed:?}"))
 }
 
-/// A finding with its numbers as bits, all NaNs alike, without a norm and without the rank.
+/// Returns a found-inf result as text, with its numbers as bits and all NaNs alike, without norm and rank.
 pub(super) fn told(found: &FoundInf) -> String {
     let FoundInf { overflow, infinities, nans, magnitude, halted, missing, .. } = found;
     let first = overflow.as_ref().map_or("nothing".to_owned(), |first| {
@@ -112,12 +112,12 @@ fn bits(x: f32) -> String {
     if x.is_nan() { "NaN".to_owned() } else { show(x.to_bits().into(), DType::F32) }
 }
 
-/// One gradient, `w`.
+/// Returns a set with one gradient, `w`.
 pub(super) fn one(grad: Stored) -> Set {
     vec![("w", Some(grad))]
 }
 
-/// Gradients in words, each value times `scale`: `a: 1 -inf nan; b; c: 2`, where `b` has no gradient.
+/// Parses a set such as `a: 1 -inf nan; b; c: 2`, in which `b` has no gradient, with each value times `scale`.
 pub(super) fn set(dtype: DType, scale: f64, words: &'static str) -> Set {
     let values = |list: &str| -> Vec<f64> {
         list.split_whitespace()
@@ -136,7 +136,7 @@ fn coded(dtype: DType, codes: Vec<u64>) -> Set {
     one(Stored::code_vector(dtype, codes))
 }
 
-/// A set of every element type.
+/// Returns a set with every element type.
 pub(super) fn mixed() -> Set {
     let grad = |dtype| Some(Stored::vector(dtype, finite(3, 33, dtype, [-8.0, 8.0])));
     ["a", "b", "c"].into_iter().zip(FLOATS.map(grad)).collect()
@@ -173,12 +173,12 @@ fn lengths<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
         cases.add(dtype, format!("all_of_{length}_elements"), move |s: &S, check| {
             by(s, check, &coded(dtype, grad()), state)
         });
-        // Long tensors: the last place alone.
+        // Long tensors are tried in the last place only.
         let tried = if length < LONG[0] { 3 } else { 1 };
         for (place, index) in places(length).into_iter().take(tried) {
             for (kind, bad) in [("a_nan", nans(dtype)), ("an_infinity", infinities(dtype))] {
                 let sentence = format!("{kind}_in_the_{place}_of_{length}_is_found");
-                // Short tensors take each code of its kind, others one.
+                // Short tensors get each code of the kind, others one.
                 let bad = if length < 255 { bad } else { vec![bad[0]] };
                 cases.add(dtype, sentence, move |s: &S, check| {
                     let mut codes = grad();
@@ -192,7 +192,7 @@ fn lengths<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     }
 }
 
-/// Unaligned, and with strides; with something to find in the last place, or in one that memory has elsewhere.
+/// Adds cases of unaligned and strided gradients with a bad element, in the last place or in one whose position in memory differs.
 fn starts<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.views(dtype, move |s: &S, check, layout, length| {
         let last = length - 1;
@@ -207,7 +207,7 @@ fn starts<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-/// Gradients that leave the range of a format on the way.
+/// Adds cases of gradients that leave the range of a format during the pass.
 fn ranges<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &str, values: Vec<f64>, exponent: i32| {
         cases.add(dtype, sentence, move |s: &S, check| {
@@ -215,7 +215,7 @@ fn ranges<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
             by(s, check, &set, ScaleState::from_exponent(exponent))
         });
     };
-    // 2^-24 / 2^24 is far below what sixteen bits hold, bf16's apart.
+    // 2^-24 / 2^24 is far below the numbers of f16.
     let smallest = 2.0_f64.powi(-24);
     add("what_scaling_rescued_is_not_lost_again", vec![smallest, -smallest, 1e-4, 1.0], 24);
     let (large, exponent) = if dtype == DType::F16 { (6e4, -113) } else { (3e38, -2) };
@@ -226,7 +226,7 @@ fn ranges<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     }
 }
 
-/// Each class of what is not finite, alone and among everything else that is awkward.
+/// Adds cases of each class of values that are not finite, alone and among other awkward values.
 fn classes<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "every_nan_is_counted_as_one_quiet_or_signalling_of_either_sign";
     cases.add(dtype, sentence, move |s: &S, check| {
@@ -241,7 +241,7 @@ fn classes<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     });
 }
 
-/// Several parameters, missing gradients, and who is named.
+/// Adds cases of several parameters, missing gradients, and the reported names.
 fn sets<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let mut add = |sentence: &'static str, diverged: bool, set: Set| {
         let state = ScaleState { diverged, ..ScaleState::from_exponent(3) };
@@ -266,7 +266,7 @@ pub(super) fn element(scaled: f64, scale: f64) -> f64 {
     rounded(scaled / scale, DType::F32)
 }
 
-/// Gradients divided by their scale, and the finding of that pass.
+/// Returns gradients divided by their scale, and the found-inf result of that pass.
 pub(super) fn unscale(set: &Set, state: ScaleState) -> (Vec<Option<Vec<f64>>>, FoundInf) {
     let mut found = FoundInf { halted: state.diverged, ..FoundInf::default() };
     let mut values = Vec::new();
@@ -297,7 +297,7 @@ fn look(found: &mut FoundInf, (name, index): (&str, u64), (scaled, unscaled): (f
     unscaled
 }
 
-/// An element that is not finite once unscaled, if it was before.
+/// Returns the overflow of an element that is not finite after unscaling, and may have been finite before.
 pub(super) fn offender(name: &str, index: u64, values: [f64; 2]) -> Overflow {
     let [scaled, unscaled] = values.map(narrow);
     Overflow { parameter: name.into(), index, rank: None, scaled, unscaled }

@@ -1,4 +1,4 @@
-//! Values that arithmetic goes wrong on, and a generator for the rest.
+//! Values that arithmetic often gets wrong, and a generator for others.
 
 use super::cast;
 use crate::Layout;
@@ -19,7 +19,7 @@ impl Draw {
         z ^ (z >> 31)
     }
 
-    /// Uniform in [low, high).
+    /// Draws a number uniform in [low, high).
     #[expect(clippy::cast_precision_loss, reason = "53 bits are kept, which f64 holds")]
     pub(super) fn within(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * ((self.bits() >> 11) as f64 * 2.0_f64.powi(-53))
@@ -31,13 +31,13 @@ impl Draw {
         if self.bits().is_multiple_of(2) { magnitude } else { -magnitude }
     }
 
-    /// Any code of `dtype`, NaN and infinity among them.
+    /// Draws any code of `dtype`, NaN and infinity included.
     pub(super) fn code(&mut self, dtype: DType) -> u64 {
         self.bits() >> (64 - 8 * dtype.bytes())
     }
 }
 
-/// `n` values of `dtype`, each exactly representable, magnitudes in 2^low..2^high.
+/// Returns `n` values that `dtype` represents exactly, with magnitudes in 2^low..2^high.
 pub(super) fn finite(seed: usize, n: usize, dtype: DType, [low, high]: [f64; 2]) -> Vec<f64> {
     let mut draw = Draw::new(seed);
     (0..n).map(|_| cast::rounded(draw.spread(low, high), dtype)).collect()
@@ -66,8 +66,8 @@ pub(super) fn infinities(dtype: DType) -> Vec<u64> {
     both_signs(dtype, &[infinity(dtype)])
 }
 
-/// Everything that arithmetic goes wrong on: zeros, subnormals, the edges of normal and finite, infinities, and NaNs of
-/// each class, of both signs.
+/// Returns codes that arithmetic often gets wrong: zeros, subnormals, the edges of normal and finite, infinities, and NaNs of each class, of both
+/// signs.
 pub(super) fn awkward(dtype: DType) -> Vec<u64> {
     [edges(dtype), infinities(dtype), nans(dtype)].concat()
 }
@@ -80,7 +80,7 @@ pub(super) fn not_finite(dtype: DType) -> Vec<u64> {
     [infinities(dtype), nans(dtype)].concat()
 }
 
-/// Elements before a tensor's first, such that no vector load of two, four or eight is aligned in each, and its length.
+/// Returns offsets of a tensor in its buffer, with its length: no vector load of two, four or eight elements is aligned at all of them.
 pub(super) fn offsets() -> impl Iterator<Item = (usize, usize)> {
     [1, 2, 3, 4, 7].into_iter().zip([1, 8, 33, 2305, 4097])
 }
@@ -90,8 +90,8 @@ pub(super) fn in_every_lane(codes: Vec<u64>) -> Vec<u64> {
     codes.into_iter().flat_map(|code| [code; 8]).collect()
 }
 
-/// Rows that are wider than most devices keep at hand, all `low` but for a last whole vector and a part of one, whose length is
-/// another in each.
+/// Returns rows wider than most devices keep in fast memory. All elements are `low`, except a last whole vector and a part of one, whose length
+/// differs between rows.
 pub(super) fn wide_rows(low: f64) -> impl Iterator<Item = Vec<f64>> {
     (1..8).map(move |part: i32| {
         let end = (0..8 + part).map(|i| f64::from(i * 5 % 11) / 4.0);
@@ -99,14 +99,13 @@ pub(super) fn wide_rows(low: f64) -> impl Iterator<Item = Vec<f64>> {
     })
 }
 
-/// Elements before a tensor's first, and a length with which it ends where a buffer of a power of two of bytes does: nothing may be
-/// read behind it.
+/// Returns offsets and lengths with which a tensor ends at the end of a buffer of a power of two bytes: nothing may be read past it.
 fn ends() -> impl Iterator<Item = (usize, usize)> {
     (1..8).map(|offset| (offset, 256 - offset))
 }
 
-/// [`offsets`] and [`ends`] as layouts, and layouts in which memory's order is not that of the elements or has gaps, each with a case's
-/// name and the lengths that go with it.
+/// Returns two lists of layouts and lengths, each with a case's name: [`offsets`] and [`ends`], and layouts with gaps or with elements in another
+/// order in memory.
 pub(crate) fn layouts() -> [(&'static str, Vec<(Layout, usize)>); 2] {
     let starts = offsets().chain(ends()).map(|(offset, length)| (Layout::Offset(offset), length));
     let (transposed, strided) = (Layout::Transposed, Layout::Strided);
@@ -120,42 +119,42 @@ pub(crate) fn layouts() -> [(&'static str, Vec<(Layout, usize)>); 2] {
     [(STARTS, starts.collect()), (VIEWS, views.into())]
 }
 
-/// The name of cases whose views begin anywhere.
+/// Name of cases whose views begin at any offset.
 pub(super) const STARTS: &str = "starts_anywhere_in_a_buffer";
 
-/// The name of cases whose views do not lie one element after the other.
+/// Name of cases whose views are not contiguous.
 pub(super) const VIEWS: &str = "views_are_read_in_row_major_order";
 
-/// Shapes in the words of case names, with spaces between them: `3x7 2x3x5`.
+/// Parses shapes as case names write them, separated by spaces: `3x7 2x3x5`.
 pub(super) fn shapes(list: &str) -> impl Iterator<Item = Vec<usize>> {
     sized::<1>(list).flatten()
 }
 
-/// Parses rows of `N` shapes each, with colons between them: `2x3:4 5x6:7`.
+/// Parses rows of `N` shapes each, separated by colons: `2x3:4 5x6:7`.
 pub(super) fn sized<const N: usize>(list: &str) -> impl Iterator<Item = [Vec<usize>; N]> {
     let extents = |shape: &str| shape.split('x').filter_map(|extent| extent.parse().ok()).collect();
     list.split(' ')
         .filter_map(move |each| each.split(':').map(extents).collect::<Vec<_>>().try_into().ok())
 }
 
-/// Shapes of `N` axes each.
+/// Parses shapes of `N` axes each.
 pub(super) fn sizes<const N: usize>(list: &str) -> impl Iterator<Item = [usize; N]> {
     shapes(list).filter_map(|shape| shape.try_into().ok())
 }
 
-/// A shape in the words of case names.
+/// Returns a shape as case names write it.
 pub(super) fn name(shape: &[usize]) -> String {
     shape.iter().map(usize::to_string).collect::<Vec<_>>().join("x")
 }
 
-/// The step from one to the next number of `bf16` or `f16`.
+/// Returns the step from one to the next number of `bf16` or `f16`.
 pub(super) fn unit(dtype: DType) -> f64 {
     let (_, fraction) = fields(dtype);
     (0..fraction).fold(1.0, |unit, _| unit / 2.0)
 }
 
-/// Numbers of `bf16` or `f16`, and what takes them halfway to the next in `f32`, or to the next `f32` on either side: beginning at
-/// an even one and at an odd one, eight of each behind one another, so that every lane of a vector meets them.
+/// Returns numbers of `bf16` or `f16`, and updates that take them halfway to the next number, or to the next `f32` on either side. The numbers are
+/// even and odd. Each comes eight times in a row, so that every lane of a vector has it.
 pub(super) fn halfway(dtype: DType) -> (Vec<f64>, Vec<f64>) {
     let (unit, next) = (unit(dtype), f64::from(f32::EPSILON));
     let (mut numbers, mut moves) = (Vec::new(), Vec::new());

@@ -1,7 +1,7 @@
 //! Steps by norms of whole tensors: LAMB, `NovoGrad`, LARS and LARC.
 //!
-//! The oracle takes a set of parameters through its steps in `f64`, by the formulas of Apex that each function names. Of a device it
-//! wants no bits: its norms are sums in an order of its own, which may round otherwise, and every later step starts from them.
+//! The oracle takes a set of parameters through its steps in `f64`, by the formulas of Apex that each function names. A device need not match its
+//! bits: a device's norms are sums in its own order, which may round differently, and every later step starts from them.
 
 use super::prelude::*;
 use super::steps::variant;
@@ -9,7 +9,7 @@ use super::training::{Move, Run};
 use super::unscale::unscale;
 use binade_master_weights::{GradNorm, Lamb, Lars, NovoGrad, UpdateRule};
 
-/// Names and lengths of the parameters of a run. The second begins at zero, where no norm scales anything. A long run has the first two.
+/// Names and lengths of the parameters of a run. The second begins at zero, where no norm scales the step. A long run has only the first two.
 const TENSORS: [(&str, usize); 4] = [("a", 300), ("zero", 1), ("c", 37), ("d", 5)];
 
 const LAMB: Lamb = Lamb {
@@ -45,8 +45,8 @@ const LARC: Lars = Lars {
     eps: 0.5,
 };
 
-/// Returns each rule in both of its modes, and LAMB in two more, by name. The sum of a gradient and its decay may be next to 0: a
-/// large `eps` keeps the error of such a sum small.
+/// Returns each rule in both of its modes, and LAMB in two more, by name. The sum of a gradient and its decay may be almost 0; a large `eps` keeps
+/// the effect of that sum's error small.
 fn rules() -> [(&'static str, UpdateRule); 8] {
     let inside = Lamb {
         weight_decay: 0.0,
@@ -103,7 +103,7 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     }
 }
 
-/// A set of parameters, and gradients of all sizes. Those of the last parameter are zero at first.
+/// Returns a run with gradients of all sizes. Those of the last parameter are zero at first.
 fn run(
     dtypes: [DType; 2],
     rule: UpdateRule,
@@ -135,7 +135,7 @@ fn near<S: Backend>(run: &Run, s: &S, check: &mut Check) -> Verdict {
     run.compare(s, |index, inputs, got| check.tensor(inputs, got, &wanted[index]))
 }
 
-/// A step that is skipped leaves moments and running norms as they were, and is not counted.
+/// Adds cases of skipped steps, which leave moments and running norms as they were and are not counted.
 fn skips<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], name: &str, rule: UpdateRule) {
     let sentence = format!("a_skipped_step_of_{name}_leaves_no_trace");
     cases.add(variant(dtypes), sentence, move |s: &S, check| {
@@ -148,7 +148,7 @@ fn skips<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], name: &str, rule:
     });
 }
 
-/// A tensor without a gradient in a step keeps its state, and the norm of all gradients is of the others.
+/// Adds cases of a tensor without a gradient in a step: it keeps its state, and the norm of all gradients is that of the others.
 fn absent<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], name: &str, rule: UpdateRule) {
     let sentence = format!("a_step_of_{name}_goes_by_the_gradients_that_are_there");
     cases.add(variant(dtypes), sentence, move |s: &S, check| {
@@ -158,7 +158,7 @@ fn absent<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], name: &str, rule
     });
 }
 
-/// Two steps of one tensor, whose norms are joined of as many parts as it has.
+/// Adds cases of two steps of one tensor, whose norms are joined from its parts.
 fn lengths<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let all = [0, 1, 4, 5, 8, 33, 257, 1025, 1026, 1027, 4097, LONG[2]];
     cases.lengths(variant([dtype; 2]), all, move |s: &S, check, length| {
@@ -175,7 +175,7 @@ fn modes() -> impl Iterator<Item = UpdateRule> {
     rules().into_iter().step_by(2).map(|(_, rule)| rule)
 }
 
-/// Two steps of one tensor.
+/// Returns a run of two steps of one tensor.
 fn single(dtype: DType, length: usize, rule: UpdateRule, layout: Layout) -> Run {
     let mut draw = Draw::new(length);
     let mut vector = |low, high| {
@@ -187,7 +187,7 @@ fn single(dtype: DType, length: usize, rule: UpdateRule, layout: Layout) -> Run 
     Run::single(param, moves.into())
 }
 
-/// Norms of 5 and 10, which no arithmetic rounds.
+/// Adds cases of norms of 5 and 10, which no arithmetic rounds.
 fn ratio<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     let sentence = "a_trust_ratio_is_the_norm_of_the_parameter_over_that_of_the_gradient";
     cases.add(variant([dtype; 2]), sentence, move |s: &S, check| {
@@ -219,7 +219,8 @@ impl Kept {
     }
 }
 
-/// Parameters after a run, and the room for their errors: two roundings a step of the larger of the value and 1, and eight for the first.
+/// Returns the parameters after a run, with room for errors: two roundings for each step, of the larger of the value and 1, and eight for the first
+/// step.
 fn oracle(run: &Run) -> Vec<Vec<Expected>> {
     let mut all: Vec<Kept> = run.params.iter().map(|(_, param)| Kept::new(param)).collect();
     for turn in &run.moves {

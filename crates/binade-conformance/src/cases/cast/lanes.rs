@@ -1,5 +1,4 @@
-//! Casts of values that stand beside any others: in each lane of a vector, with overflow to the largest,
-//! and from and to eight bits.
+//! Casts of values beside any others in each lane of a vector, casts that saturate, and casts from and to eight bits.
 
 use super::{cast, cast_values, starts};
 use crate::cases::cast::{fits, round, value};
@@ -22,12 +21,12 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
     }
 }
 
-/// Element types that are cast among each other.
+/// Returns the element types that are cast to each other.
 pub(in crate::cases) fn all() -> impl Iterator<Item = DType> {
     FLOATS.into_iter().chain(EIGHT_BITS)
 }
 
-/// Codes that are rounded or decoded by different rules, nine times each, so that each stands in every lane of a vector of eight.
+/// Returns codes that are rounded or decoded by different rules, nine times each, so that each is in every lane of a vector of eight.
 pub(in crate::cases) fn lanes(from: DType, to: DType) -> Vec<u64> {
     let mut draw = Draw::new(7);
     let codes: Vec<u64> = match from.bytes() {
@@ -38,7 +37,7 @@ pub(in crate::cases) fn lanes(from: DType, to: DType) -> Vec<u64> {
     codes.into_iter().flat_map(|code| [code; 9]).collect()
 }
 
-/// Codes of `f32`: ties of `to` and what lies next to them, and values of many binades.
+/// Returns codes of `f32`: ties of `to` and their neighbours, and values of many binades.
 fn between(draw: &mut Draw, to: DType) -> Vec<u64> {
     let mut codes = Vec::new();
     for _ in 0..100 {
@@ -51,7 +50,7 @@ fn between(draw: &mut Draw, to: DType) -> Vec<u64> {
     codes
 }
 
-/// The elements whose cast is no choice of the caller's.
+/// Returns the elements whose cast the format determines, so that the caller has no choice.
 pub(in crate::cases) fn fitting(from: DType, to: DType) -> Stored {
     Stored::code_vector(
         from,
@@ -69,11 +68,11 @@ fn alike<S: Backend>(s: &S, check: &mut Check, [from, to]: [DType; 2]) -> Verdic
 fn to_the_largest<S: Backend>(s: &S, check: &mut Check, [from, to]: [DType; 2]) -> Verdict {
     let input = Stored::code_vector(from, lanes(from, to)).view(Layout::Offset(1));
     let tensor = put(s, &input)?;
-    // Who cannot cast at all has refused nothing.
+    // A subject without any casts has not refused this one.
     s.cast(&tensor, to)?;
     let result = match s.cast_saturating(&tensor, to) {
         Err(SubjectError::Unsupported(_)) => {
-            // The refusal is what was looked at.
+            // The refusal counts as the comparison.
             check.compared += 1;
             return Ok(());
         }
@@ -85,7 +84,7 @@ fn to_the_largest<S: Backend>(s: &S, check: &mut Check, [from, to]: [DType; 2]) 
     check.exact(&[&input], &get(s, &result, to, &input.shape)?, &wanted)
 }
 
-/// Casts of which one end, or both, has eight bits.
+/// Adds casts from or to eight bits, or both.
 pub(super) fn narrowest<S: Backend>(cases: &mut Cases<S>) {
     for dtype in EIGHT_BITS {
         eight_bits(cases, dtype);
@@ -99,9 +98,9 @@ pub(super) fn narrowest<S: Backend>(cases: &mut Cases<S>) {
     }
 }
 
-/// Widened exactly; narrowed once, where the result is a number or the format has infinities.
+/// Adds cases of exact widening, and of narrowing with one rounding if the result is a number or the format has infinities.
 ///
-/// E4M3 saturates or overflows beyond 464 as the caller chooses, which no case here tries.
+/// Beyond 464, E4M3 saturates or overflows as the caller chooses; no case here tests this.
 fn eight_bits<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     cases.add(format!("{dtype}-f32"), "every_pattern", move |s: &S, check| {
         cast(s, check, [dtype, DType::F32], (0..256).collect())
@@ -125,7 +124,7 @@ fn eight_bits<S: Backend>(cases: &mut Cases<S>, dtype: DType) {
     }
 }
 
-/// Pairs with a type of eight bits in them: every pattern whose result is no choice of the caller's, and lengths.
+/// Adds cases of pairs with an eight-bit type: every pattern whose result is not the caller's choice, and lengths.
 fn narrow<S: Backend>(cases: &mut Cases<S>, from: DType, to: DType) {
     if from != DType::F32 && to != DType::F32 {
         let sentence = "every_pattern_that_fits";

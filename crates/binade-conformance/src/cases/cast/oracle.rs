@@ -1,10 +1,10 @@
-//! Casting: what the codes of a format stand for, and rounding to one of two neighbours.
+//! Oracle of casts: the values of a format's codes, and rounding to one of two neighbours.
 //!
 //! Layouts are those of IEEE 754-2019, 3.4, of bfloat16, and of the OCP 8-bit Floating Point Specification 1.0.
 
 use binade_core::DType;
 
-/// Widths of a format's fields, and whether its top exponent is for infinity and NaN alone.
+/// Widths of a format's fields, and a flag: true if its top exponent is for infinity and NaN alone.
 pub(in crate::cases) struct Format {
     exponent: u32,
     fraction: u32,
@@ -29,14 +29,14 @@ impl Format {
         Self { exponent, fraction, has_infinity: dtype != DType::E4M3 }
     }
 
-    /// The lowest code, sign aside, that is not a finite number: infinity, or E4M3's only NaN.
+    /// Returns the lowest code without sign that is not a finite number: infinity, or E4M3's only NaN.
     fn top(&self) -> u64 {
         let all_ones = (1 << (self.exponent + self.fraction)) - 1;
         if self.has_infinity { all_ones - ((1 << self.fraction) - 1) } else { all_ones }
     }
 
-    /// The number that `code`, without sign, stands for; the code after the largest number stands for what would come
-    /// next if the exponents went on, which is where overflow begins to round from.
+    /// Returns the number of `code`, without sign. The code after the largest number gives the number that would come next if the exponents went on;
+    /// overflow is rounded as if it existed.
     fn number(&self, code: u64) -> f64 {
         let fraction = code & ((1 << self.fraction) - 1);
         let exponent = (code >> self.fraction).cast_signed();
@@ -48,8 +48,7 @@ impl Format {
         small(significand) * power_of_two(exponent - bias - i64::from(self.fraction))
     }
 
-    /// Returns the code of a magnitude, whose units of its binade `whole` makes a whole number: as many as there are, after all codes
-    /// of the binades below.
+    /// Returns the code of a magnitude: the codes of all binades below, plus its units in its own binade, which `whole` makes a whole number.
     fn code(&self, magnitude: f64, whole: impl FnOnce(f64) -> f64) -> u64 {
         let lowest = 2 - (1_i64 << (self.exponent - 1));
         let binade = ((magnitude.to_bits() >> 52).cast_signed() - 1023).max(lowest);
@@ -74,13 +73,13 @@ impl Format {
         u64::from(x.is_sign_negative()) << (self.exponent + self.fraction)
     }
 
-    /// Returns the code of NaN with the sign of `x`, as it comes of casts.
+    /// Returns the code of the NaN that casts give, with the sign of `x`.
     fn nan(&self, x: f64) -> u64 {
         self.sign(x) | self.top() | (1 << (self.fraction - 1))
     }
 
-    /// The code of `x`, where `goes_up` says whether a number that lies between two of the format's becomes the larger in
-    /// magnitude: it is given the lower code, and the two magnitudes. Overflow goes to infinity, and in E4M3 to NaN.
+    /// Returns the code of `x`. If `x` is between two numbers of the format, `goes_up` gets the lower code and both magnitudes, and returns true for
+    /// the larger magnitude. Overflow goes to infinity, and in E4M3 to NaN.
     pub(in crate::cases) fn round(
         &self,
         x: f64,
@@ -99,7 +98,7 @@ impl Format {
     }
 }
 
-/// The value of `code`, exactly.
+/// Returns the exact value of `code`.
 ///
 /// # Panics
 ///
@@ -118,8 +117,8 @@ pub(crate) fn value(code: u64, dtype: DType) -> f64 {
     if code & sign == 0 { magnitude } else { -magnitude }
 }
 
-/// The code of `dtype` nearest to `x`; of two that are equally near, the even one. Overflow goes to infinity, and in
-/// E4M3, which has none, to NaN.
+/// Returns the code of `dtype` nearest to `x`; of two that are equally near, the even one. Overflow goes to infinity, and in E4M3, which has none, to
+/// NaN.
 ///
 /// # Panics
 ///
@@ -135,7 +134,7 @@ pub(crate) fn round(x: f64, dtype: DType) -> u64 {
     format.sign(x) | format.code(x.abs(), to_even)
 }
 
-/// `x` as `dtype` holds it.
+/// Returns `x` rounded to `dtype`.
 ///
 /// # Panics
 ///
@@ -144,7 +143,7 @@ pub(crate) fn rounded(x: f64, dtype: DType) -> f64 {
     value(round(x, dtype), dtype)
 }
 
-/// The numbers of `dtype` that enclose a finite `x`: the nearest at most as large in magnitude, and the next.
+/// Returns the numbers of `dtype` around a finite `x`: the largest magnitude up to that of `x`, and the next.
 ///
 /// # Panics
 ///
@@ -155,7 +154,7 @@ pub(crate) fn neighbours(x: f64, dtype: DType) -> [f64; 2] {
     [below, below + 1].map(|code| format.number(code).copysign(x))
 }
 
-/// One unit in the last place of `dtype` at a finite `x`.
+/// Returns one unit in the last place of `dtype` at a finite `x`.
 ///
 /// # Panics
 ///
@@ -165,20 +164,20 @@ pub(crate) fn ulp(x: f64, dtype: DType) -> f64 {
     (above - below).abs()
 }
 
-/// A significand of at most 24 bits, as a number.
+/// Returns a significand of at most 24 bits as a number.
 #[expect(clippy::cast_precision_loss, reason = "significands have at most 24 bits")]
 fn small(significand: u64) -> f64 {
     significand as f64
 }
 
-/// The nearest whole number; of two equally near, the even one. For magnitudes below 2^52 and infinity: their sum with 2^52 has no
-/// fraction. As `f64::round_ties_even`, which is a call of C's library.
+/// Returns the nearest whole number; of two equally near, the even one. It takes magnitudes below 2^52 and infinity: their sum with 2^52 has no
+/// fraction. `f64::round_ties_even`, which gives the same, calls C's library.
 fn to_even(magnitude: f64) -> f64 {
     const WHOLE: f64 = 4503599627370496.0; // 2^52
     (magnitude + WHOLE) - WHOLE
 }
 
-/// 2^exponent, which is normal in `f64` for every format's exponents.
+/// Returns 2^exponent, which is normal in `f64` for every format's exponents.
 fn power_of_two(exponent: i64) -> f64 {
     f64::from_bits((exponent + 1023).cast_unsigned() << 52)
 }

@@ -8,12 +8,12 @@ use crate::{
 };
 use binade_core::{DType, ErrorKind};
 
-/// A subject, as far as its operations go: known by bits alone, so that the cases are compiled once and not for every subject.
+/// Operations of a subject, with tensors as bits, so that the cases are compiled once and not for every subject.
 pub(super) trait ComputeBackend {
     /// Returns the agreement of a group on this subject.
     fn agreement(&self, group: CaseGroup) -> Agreement;
 
-    /// Calls the operation, and returns the bits of what is to be read.
+    /// Calls the operation, and returns the bits of the tensors to read.
     fn compute(&self, call: &OpCall<'_>, read: Read<'_>) -> Result<Vec<Vec<u8>>>;
 }
 
@@ -27,7 +27,7 @@ pub(super) enum Read<'a> {
     Then(&'a OpInvocation, &'a Stored),
 }
 
-/// An operation, its operands, and how these lie in their buffers.
+/// An operation, its operands, and their layout.
 #[derive(Debug)]
 pub(super) struct OpCall<'a> {
     op: &'a OpInvocation,
@@ -120,7 +120,7 @@ impl OpRun<'_> {
         })
     }
 
-    /// Compares the one result with codes, NaNs among them, all of whose bits count.
+    /// Compares the one result with codes. All bits of NaNs count too.
     pub(in crate::cases) fn same(
         &mut self,
         op: OpInvocation,
@@ -131,7 +131,7 @@ impl OpRun<'_> {
         self.check.same_codes(&(op, operands), &got, wanted)
     }
 
-    /// Wants the operands refused, at the call.
+    /// Requires that the call refuses the operands.
     pub(in crate::cases) fn refused(
         &mut self,
         op: &OpInvocation,
@@ -143,7 +143,7 @@ impl OpRun<'_> {
         self.check.rejected(&call, got.map_err(CaseError::from), kind)
     }
 
-    /// Wants `InvalidArgument`, at the call or when the result was read, or else NaN at these places of the one result.
+    /// Requires `InvalidArgument`, at the call or when the result is read, or else NaN at these indices of the one result.
     pub(in crate::cases) fn reported(
         &mut self,
         op: &OpInvocation,
@@ -161,7 +161,7 @@ impl OpRun<'_> {
         self.check.equal((op, operands), got.to_owned(), wanted.to_owned())
     }
 
-    /// Wants the operands to have their bits after the call.
+    /// Requires that the operands keep their bits.
     pub(in crate::cases) fn keeps(&mut self, op: &OpInvocation, operands: &[&Stored]) -> Verdict {
         let call = OpCall { op, operands, layout: Layout::Offset(0) };
         let kept = self.backend.compute(&call, Read::Operands)?;
@@ -194,7 +194,7 @@ impl OpRun<'_> {
         self.results(&call, Read::Results, [like]).map(|mut results| results.remove(0))
     }
 
-    /// Returns what is read after the call, as many tensors as there are types and lengths.
+    /// Returns the tensors read after the call, which must be as many as the given types and lengths.
     fn results(
         &self,
         call: &OpCall<'_>,

@@ -39,7 +39,7 @@ impl Softmaxes {
         mismatches(cases, [(self.forward.clone(), "scalar"), backward]);
     }
 
-    /// Rows that go wrong.
+    /// Adds cases of rows that often go wrong.
     fn rows(&'static self, cases: &mut OpCases, dtype: DType) {
         cases.add(dtype, "no_finite_row_overflows", move |run| {
             for row in [
@@ -56,7 +56,7 @@ impl Softmaxes {
             let mut high = [0.0; 40];
             high[21] = 1000.0;
             self.both(run, &Stored::from_values(dtype, &[1, 40], high))?;
-            // The lowest number, to which what fills up a vector must not be equal.
+            // The lowest number. The padding of a vector must not be equal to it.
             let lowest = both_signs(dtype, &[infinity(dtype) - 1])[1];
             (1..10).try_for_each(|width| {
                 let row = Stored::from_codes(dtype, &[1, width], vec![lowest; width]);
@@ -79,7 +79,7 @@ impl Softmaxes {
                 masked[at] = f64::NEG_INFINITY;
                 self.forward(run, &Stored::from_values(dtype, &[1, 9], masked), &masked)
             })?;
-            // All but one, which is the lowest number: nothing else has a share, however wide the row.
+            // One element is the lowest number, and all others are masked: it has the whole share, however wide the row.
             (1..10).chain([8201]).try_for_each(|width| {
                 let [infinity, lowest] = [0, 1].map(|below| infinity(dtype) - below);
                 let sign = both_signs(dtype, &[infinity, lowest]);
@@ -111,12 +111,12 @@ impl Softmaxes {
         });
     }
 
-    /// Forward alone, of what these values are stored as.
+    /// Compares forward only, on these values as stored.
     fn forward(&self, run: &mut OpRun<'_>, x: &Stored, values: &[f64]) -> Verdict {
         run.near(self.forward.clone(), &[x], [(x.dtype, (self.output)(values, x.shape[1]))])
     }
 
-    /// Forward, and backward from what the oracle says forward gave.
+    /// Compares forward, and backward from the oracle's result.
     fn both(&self, run: &mut OpRun<'_>, x: &Stored) -> Verdict {
         let width = x.shape.last().copied().unwrap_or(1);
         let y = (self.output)(&values(x), width);

@@ -1,7 +1,6 @@
 //! Scales predicted from the largest gradients, in fixed point.
 //!
-//! The oracle goes by the documentation of `LogMax`, sentence by sentence: whole numbers of 128 bits, and the logarithm of
-//! `f64`.
+//! The oracle follows the documentation of `LogMax`, sentence by sentence, with whole numbers of 128 bits and the logarithm of `f64`.
 
 use super::{Dropped, Good, Saw, Skip, one, run, through};
 use crate::cases::values::Draw;
@@ -19,7 +18,7 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>) {
 const NUMBERS: LogMax =
     LogMax { ceiling_exponent: 16, deviations: 202_506, weight: 167_772, slow_weight: 16_777 };
 
-/// The library's rule.
+/// Returns the library's rule.
 fn library() -> LossScale {
     let mut rule = LossScale::dynamic();
     (rule.init_exponent, rule.growth_exponent, rule.backoff_exponent) = (0, 0, 0);
@@ -27,7 +26,7 @@ fn library() -> LossScale {
     rule
 }
 
-/// Without limits of its own.
+/// Returns a rule without limits of its own.
 fn open() -> LossScale {
     let mut rule = library();
     (rule.init_exponent, rule.min_exponent, rule.max_exponent, rule.patience) =
@@ -129,7 +128,7 @@ fn drifts<S: Backend>(
         .map(drop)
 }
 
-/// A magnitude in any of forty binades.
+/// Draws a magnitude in one of forty binades.
 #[expect(clippy::cast_possible_truncation, reason = "rounding is what is wanted")]
 fn any(draw: &mut Draw) -> f32 {
     draw.spread(-20.0, 20.0).abs() as f32
@@ -152,7 +151,7 @@ const LOG: i128 = 1 << 20;
 const MEAN: i128 = 1 << 28;
 const ONE: i128 = 1 << 24;
 
-/// Takes what was seen into the averages of `new`.
+/// Updates the averages of `new` by the inputs `seen`.
 pub(super) fn learn(rule: &LogMax, new: &mut ScaleState, seen: UpdateInputs) {
     // "An overflow counts as `x = ceiling`; an iteration whose gradients are all zero tells nothing."
     let x = if seen.overflow {
@@ -173,7 +172,7 @@ pub(super) fn learn(rule: &LogMax, new: &mut ScaleState, seen: UpdateInputs) {
     averages.slow_taken = count(moved(averages.slow_taken.into(), ONE, slow));
 }
 
-/// The exponent that leaves the room asked for, if anything was seen.
+/// Returns the exponent that leaves the requested room, if any input was seen.
 pub(super) fn exponent(rule: &LogMax, new: &ScaleState) -> Option<i64> {
     let seen = new.averages;
     if seen.taken == 0 || seen.slow_taken == 0 {
@@ -199,7 +198,7 @@ fn weight(weight: u32) -> i128 {
     i128::from(weight).min(ONE)
 }
 
-/// Averages of gradients fit.
+/// Converts an average, which fits for gradients.
 fn kept(average: i128) -> i64 {
     i64::try_from(average).unwrap_or(i64::MAX)
 }
@@ -208,8 +207,8 @@ fn count(taken: i128) -> u32 {
     u32::try_from(taken).unwrap_or(u32::MAX)
 }
 
-/// Returns the binary logarithm in units of 2^-20, rounded down. An f64 holds every number of f32 as a normal one, and can tell
-/// a logarithm from the next multiple of 2^-20, which is 2^-43 or so away at least.
+/// Returns the binary logarithm in units of 2^-20, rounded down. Every f32 number is normal in f64, whose precision separates a logarithm from the
+/// next multiple of 2^-20, at a distance of about 2^-43 or more.
 #[expect(clippy::cast_possible_truncation, reason = "within 2^28 of 0")]
 fn logarithm(value: f32) -> i128 {
     (f64::from(value).log2() * 2.0_f64.powi(20)).floor() as i128

@@ -1,7 +1,7 @@
 //! The oracle: attention in `f64`, score by score.
 //!
-//! Masks are broadcast by their extents. Errors are in units of 2^-24: a score's from its products, then that of its exponential by
-//! [`cost`], then those of sums. Weights, and gradients of scores, may be rounded to the element type: [`Rounding`].
+//! Masks are broadcast by their extents. Errors are in units of 2^-24: first a score's, from its products; then its exponential's, by [`cost`]; then
+//! those of sums. Weights and gradients of scores may be rounded to the element type ([`Rounding`]).
 
 use super::super::{prelude::*, softmax::cost};
 use binade_core::ops::AttentionConfig;
@@ -54,7 +54,7 @@ fn dot(a: &[f64], b: &[f64]) -> [f64; 2] {
     [terms.clone().sum(), terms.map(f64::abs).sum()]
 }
 
-/// A mask, whose elements are decoded once: a score asks for one of them.
+/// A mask, whose elements are decoded once; each score reads one.
 struct Mask<'a> {
     shape: &'a [usize],
     values: Vec<f64>,
@@ -65,7 +65,7 @@ impl<'a> Mask<'a> {
         Self { shape: &mask.shape, values: mask.values().collect() }
     }
 
-    /// The element at a place of the scores, which have the extents `whole`: 0 is the place on each axis of extent 1.
+    /// Returns the element for an index of the scores, which have the extents `whole`: axes of extent 1 are read at 0.
     fn broadcast(&self, whole: &[usize], mut at: usize) -> f64 {
         let missing = whole.len() - self.shape.len();
         let (mut index, mut step) = (0, 1);
@@ -114,7 +114,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The scores of one query: each score, −∞ where the key is left out, and its error.
+    /// Returns the scores of one query and their errors; −∞ for a masked key.
     fn scores(&self, row: usize) -> Vec<(f64, f64)> {
         let [queries, keys, _] = &self.operands;
         let count_of_keys = self.whole[self.whole.len() - 1];
@@ -176,7 +176,7 @@ fn forward_row(place: &Place<'_>, row: usize, rounding: Rounding) -> [Vec<Expect
     }
     let largest = scores.iter().fold(f64::NEG_INFINITY, |max, (score, _)| max.max(*score));
     let sum: f64 = scores.iter().map(|(score, _)| (score - largest).exp()).sum();
-    // The weight of each key, and its relative error but for that of the sum.
+    // The weight of each key, and its relative error without that of the sum.
     let weights = scores.iter().map(|(score, error)| {
         (
             (score - largest).exp() / sum,
@@ -184,7 +184,7 @@ fn forward_row(place: &Place<'_>, row: usize, rounding: Rounding) -> [Vec<Expect
         )
     });
     let weights: Vec<(f64, f64)> = weights.collect();
-    // A tile has eight keys or more; each brings an exponential for what was summed before.
+    // A tile has eight keys or more; each tile rescales the earlier sums by an exponential.
     let keys = count(weights.len());
     let doubt =
         2.0 * keys + 8.0 + weights.iter().map(|(weight, error)| weight * error).sum::<f64>();
@@ -251,7 +251,7 @@ fn backward_row(
         }
     };
     for (at, (score, error)) in scores.into_iter().enumerate() {
-        // A key that is left out adds nothing, whatever the query has.
+        // A masked key adds nothing, whatever the query.
         if score == f64::NEG_INFINITY {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Conditions of a step: clipping before it, other steps beside it, its own turn's finding alone, and gradients that match.
+//! Conditions of a step: a clip before it, other steps together with it, only its own turn's found-inf result, and matching gradients.
 
 use super::{at_rest, spoilt, variant};
 use crate::cases::training::{Move, Run, calm};
@@ -15,7 +15,7 @@ pub(super) fn add_cases<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], ru
     own(cases, dtypes, rule);
 }
 
-/// Sixteen gradients of a half, whose norm of two no arithmetic rounds; and ones that values limit.
+/// Adds cases of sixteen gradients of a half, whose norm of two no arithmetic rounds, and of ones clipped by value.
 fn clipped<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRule) {
     let [param, grad, _] = calm(dtypes, 16, 24);
     let halves = grad.values().map(|x| 512.0_f64.copysign(x));
@@ -38,7 +38,7 @@ fn clipped<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRul
     cases.add(variant(dtypes), sentence, move |s: &S, check| run.exact(s, check));
 }
 
-/// Steps that share their fate: flags that add up to two skip as one does.
+/// Adds cases of steps that are skipped together: two raised flags skip as one does.
 fn beside<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRule) {
     let [param, good, other] = calm(dtypes, 33, 25);
     let (bad, worse) = (spoilt(&good, f64::INFINITY), spoilt(&other, f64::NAN));
@@ -58,7 +58,7 @@ fn beside<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRule
     }
 }
 
-/// Good and bad turns in turn: moments are filled before, so that each applied step is told from one that is not.
+/// Adds cases of alternating good and bad turns. The moments are filled first, so that an applied step differs from a skipped one.
 fn own<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRule) {
     let [param, first, second] = calm(dtypes, 33, 26);
     let bad = spoilt(&first, f64::INFINITY);
@@ -74,7 +74,7 @@ fn own<S: Backend>(cases: &mut Cases<S>, dtypes: [DType; 2], rule: UpdateRule) {
     });
 }
 
-/// Every class of what is not finite, wherever it stands.
+/// Adds cases of every class of values that are not finite, at every position.
 pub(super) fn classes<S: Backend>(cases: &mut Cases<S>, dtype: DType, rule: UpdateRule) {
     let sentence = "every_nan_and_infinity_leaves_every_bit_alone";
     cases.add(variant([dtype; 2]), sentence, move |s: &S, check| {
