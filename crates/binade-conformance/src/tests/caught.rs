@@ -1,11 +1,11 @@
-//! Each wrong subject is caught, by the case that names its fault.
+//! Tests that the kit catches each wrong subject by the case that names its fault.
 
 use super::faulty::{Fault, Faulty};
 use super::wrong::Wrong;
 use crate::{Failure, Report, Runner};
 
-/// Writes a test for each fault: it runs the cases of the fault's operation and element types, and wants the named ones among those
-/// that fail. With `by_only`, no other may fail: without this case, the subject would pass.
+/// Writes a test for each fault. The test runs the cases of the fault's operation and element types, and requires the named ones to fail. With
+/// `by_only`, no other case may fail: without this case, the subject would pass.
 macro_rules! caught {
     ($($(#[$doc:meta])* fn $fault:ident() $by:ident $($case:literal)+;)+) => {$(
         $(#[$doc])*
@@ -18,7 +18,7 @@ macro_rules! caught {
 }
 pub(super) use caught;
 
-/// Names of the cases that failed.
+/// Returns the names of the cases that failed.
 pub(super) fn failed(report: &Report) -> Vec<&str> {
     report.failed().into_iter().map(|(name, _)| name).collect()
 }

@@ -1,4 +1,4 @@
-//! The base of every wrong subject: the toy, with a few operations done otherwise.
+//! The base of every wrong subject: the toy, with a few operations changed.
 
 use super::toy::{Device, Plain, Toy};
 use crate::{
@@ -32,7 +32,7 @@ impl Fault for Faultless {
 
 macro_rules! operations {
     ($($operation:ident($($given:ident: $of:ty),*) -> $gives:ty;)*) => {
-        /// A fault: the operations that it changes, each of which may ask its base for what is right.
+        /// A fault: the operations that it changes. Each may get the right result from its base.
         #[expect(clippy::wrong_self_convention, reason = "the subject is the device, not the tensor")]
         pub(super) trait Fault {
             fn base(&self) -> Device {

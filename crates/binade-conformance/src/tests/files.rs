@@ -1,4 +1,4 @@
-//! Reports as JSON: what a program reads.
+//! Reports as JSON, for programs.
 
 use super::faulty::{Faultless, Faulty};
 use super::toy::Stores;
@@ -7,7 +7,7 @@ use crate::report::{SCHEMA, json};
 use crate::{Arithmetic, Report, Runner, Sentence, cases};
 use serde_json::Value;
 
-/// The cases that store, and some that need more.
+/// Returns a report of the cases that only store, and of some that need more.
 fn stored() -> Report {
     let runner = Runner::new().suite("Storage").suite("Autocast");
     runner.only("every_pattern_").run_on(&Faulty(&Faultless(Stores(1))))
@@ -61,12 +61,12 @@ fn a_failure_tells_the_first_and_the_worst_element_and_how_to_run_it_alone() {
     assert!(
         worst["got"].as_str().unwrap().starts_with("0x0000 (") || worst["got"] == "0x8000 (-0e0)"
     );
-    // What is flushed is below the smallest normal of f16.
+    // Flushed values are below the smallest normal number of f16.
     let apart = worst["apart"].as_f64().unwrap();
     assert!(apart > 0.0 && apart < 2.0_f64.powi(-14), "{failure}");
 }
 
-/// Sentence that every case of casts proves.
+/// Sentence that every case of `cast` proves.
 const CAST: &str =
     "`cast` rounds once, to nearest even, and is differentiable where the tensor is.";
 
@@ -91,7 +91,7 @@ fn a_case_that_proves_several_sentences_names_each() {
     let of = |proved: &[Sentence]| proved.iter().map(|sentence| sentence.of).collect::<Vec<_>>();
     let others = ["Autocast", "What other libraries' own tests look for"];
     assert_eq!(of(&Sentence::proved_by(case)), [&["AmpTensor"], &others[..]].concat());
-    // The toy does not join by `AmpTensor`.
+    // The toy is no subject by `AmpTensor`.
     let proved = flushed().proved_by(case);
     assert_eq!(of(&proved), others);
     let text = flushed().to_string();
@@ -100,7 +100,7 @@ fn a_case_that_proves_several_sentences_names_each() {
     assert!(proved.iter().all(told), "{text}");
 }
 
-/// `docs/contracts.md` is held to the cases of one arithmetic, and others may have cases of their own.
+/// `docs/contracts.md` is compared with the cases of one arithmetic; others may have more cases.
 #[test]
 fn no_case_of_any_arithmetic_is_without_a_sentence() {
     let ieee = Arithmetic::IEEE;

@@ -1,4 +1,4 @@
-//! The kit tested by itself: on a subject that is right, and on subjects that are wrong in one way each.
+//! Tests of the kit: on a right subject, and on subjects with one fault each.
 
 mod caught;
 mod faulty;

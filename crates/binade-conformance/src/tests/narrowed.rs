@@ -1,11 +1,11 @@
-//! Products that drop bits of their operands: as many as TF32 drops pass where the subject says so, and nowhere else.
+//! Products that drop bits of their operands: dropping as many as TF32 passes only if the subject declares TF32.
 
 use super::faulty::{Fault, Faulty};
 use super::toy::{Elements, Plain, Tensors, Toy};
 use crate::{Arithmetic, Backend as _, OpInvocation, Report, Result, Runner};
 use binade_core::DType;
 
-/// Multiplies matrices of `f32` that have lost so many of their 23 bits.
+/// Multiplies `f32` matrices without the given number of their 23 stored significand bits.
 struct Narrowed {
     dropped: u32,
     admits_it: bool,

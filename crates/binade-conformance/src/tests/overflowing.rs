@@ -5,7 +5,7 @@ use super::toy::{Plain, Tensors, Toy};
 use super::toy_ops::zip;
 use crate::{Backend as _, OpInvocation, Result, Runner};
 
-/// NaN wherever an exponential of the operand is infinite in `f32`, as of a quotient of two of them.
+/// Gives NaN wherever an exponential of the operand is infinite in `f32`, as a quotient of two such exponentials does.
 struct Overflows;
 
 impl Fault for Overflows {
@@ -21,7 +21,7 @@ impl Fault for Overflows {
     }
 }
 
-/// Names of the operations on one operand, which have two methods alike in the table.
+/// Returns the names of the operations on one operand, whose two methods look alike in the table.
 macro_rules! unary {
     ({} $($trait:ident $name:ident $methods:tt)*) => { [$(unary!(@row $name $methods)),*] };
     (@row $name:ident {

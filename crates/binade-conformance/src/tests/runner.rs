@@ -1,4 +1,4 @@
-//! The runner: cases that are picked, skips, excuses, and failures that are known.
+//! The runner: selected cases, skips, excuses, and known failures.
 
 use super::faulty::{Fault, Faultless, Faulty, TOY};
 use super::toy::{Plain, Stores, Tensors, Toy};
@@ -10,7 +10,7 @@ use crate::{
 };
 use std::collections::BTreeSet;
 
-/// Subject that stores and does nothing else.
+/// Subject that only stores.
 const STORES: Faulty<'_> = Faulty(&Faultless(Stores(0)));
 
 #[test]
@@ -85,7 +85,7 @@ fn an_excuse_lets_a_skip_pass_and_nothing_else() {
     assert!(!stale.is_success() && stale.passed() > 0, "{stale}");
 }
 
-/// Case that a subject fails that flushes.
+/// Case that a subject with flushed subnormals fails.
 const FLUSHED: &str = "cast/f32-f16/subnormals_are_kept";
 
 fn groups(report: &Report) -> Vec<CaseGroup> {
@@ -162,7 +162,7 @@ impl Fault for Matrices {
     }
 }
 
-/// `matmul/…` has `mul/…` in it, and passes: an excuse of both would be out of date.
+/// `matmul/…` contains `mul/…`, and passes: an excuse of both would be out of date.
 #[test]
 fn an_excuse_is_for_the_operation_that_it_names_and_for_no_longer_name() {
     let both = Runner::new().suite("Mul").suite("MatMul").require_all();
@@ -221,7 +221,7 @@ fn a_suite_that_there_is_not_is_told_with_those_that_there_are() {
     let _ = Runner::new().suite("Gradscaler");
 }
 
-/// `stochastic_cast/…` has `cast/…` in it.
+/// `stochastic_cast/…` contains `cast/…`.
 #[test]
 fn what_is_known_is_told_by_how_its_name_begins() {
     let runner = Runner::new().suite("StochasticCast").only("/f32-f16/");

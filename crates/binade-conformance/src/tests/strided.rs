@@ -1,4 +1,4 @@
-//! A stranger's tensor with strides, right and wrong in one way each: faults of `AmpTensor` are found, and told to be its own.
+//! A user's own tensor with strides, right and with one fault each: the kit finds faults of its `AmpTensor`, and reports them as such.
 
 use super::caught::{failed, fails};
 use super::faulty::Faulty;
@@ -19,7 +19,7 @@ enum Bug {
 }
 use Bug::{CastSharesElements, LosesTheFactor, WalksInTheOrderOfMemory};
 
-/// Elements as `f32`, whatever the type they are rounded to. A clone shares them.
+/// Elements as `f32`, whatever type they are rounded to. A clone shares them.
 #[derive(Clone)]
 struct Strided {
     bug: Bug,
@@ -47,7 +47,7 @@ impl AmpTensor for Strided {
         Some(self.shape.clone())
     }
 
-    /// To its own type it keeps the layout, so that a view stays one.
+    /// A cast to its own type keeps the layout, so that a view stays a view.
     fn cast(&self, to: DType) -> Result<Self, HostTypeError> {
         if to == self.dtype && self.bug == CastSharesElements {
             return Ok(self.clone());
@@ -170,7 +170,7 @@ fn a_loss_that_is_not_multiplied_is_told_to_be_that_of_scaled() {
     assert!(failed.iter().all(|case| case.starts_with("scale/")), "{failed:#?}");
     let text = report.to_string();
     assert!(text.contains("contract   your `AmpTensor::scaled` multiplies each element"), "{text}");
-    // Of so many failures the first is shown.
+    // Of so many failures, only the first is shown.
     assert_eq!(text.matches("\n  inputs ").count(), 1, "{text}");
     let others = format!("FAILED {} more of scale: BINADE_CASE='scale/'", failed.len() - 1);
     assert!(text.contains(&others), "{text}");

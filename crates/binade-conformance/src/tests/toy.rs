@@ -1,4 +1,4 @@
-//! The right subject, which every wrong one falls back to: the CPU's tensors, by the traits that users call.
+//! The right subject, to which every wrong one falls back: the CPU's tensors, by the traits that users call.
 
 use crate::{
     Layout, OpInvocation, Result, SetCall, SetResult, SparseResult, SparseRun, Subject,
@@ -45,7 +45,7 @@ pub(super) fn plain(bytes: &[u8], dtype: DType, shape: &[usize]) -> Plain {
 pub(super) enum Device {
     /// Right in everything.
     Toy,
-    /// Stores tensors and does nothing else, as a stranger's first. Each byte of an `f16` comes back higher by this.
+    /// Only stores tensors, as a user's first version does. Each byte of an `f16` comes back larger by this number.
     Stores(u8),
 }
 pub(super) use Device::{Stores, Toy};
@@ -77,7 +77,7 @@ impl Subject for Device {
         Ok(Tensor::from_bits(&bits, dtype, shape)?)
     }
 
-    /// Goes by way of the buffer that a view would have.
+    /// Makes the view's buffer, and reads the elements from it.
     fn view(&self, bits: &[u8], dtype: DType, shape: &[usize], layout: Layout) -> Result<Plain> {
         let buffer = layout.buffer(bits, dtype, shape);
         let at = |place: usize| &buffer[place * dtype.bytes()..][..dtype.bytes()];

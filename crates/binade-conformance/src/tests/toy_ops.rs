@@ -1,13 +1,13 @@
-//! Operations of `binade_core::ops` as one would first write them down: plain loops in `f32`, rounded at the end.
+//! Operations of `binade_core::ops` in their simplest form: plain loops in `f32`, rounded at the end.
 //!
-//! A sum in plain `f32` and in the plainest order has to be near enough: these loops try the kit's bounds from below.
+//! A plain `f32` sum in the simplest order must be accurate enough: these loops test that the kit's bounds are not too tight.
 
 use super::faulty::{Fault, Faulty};
 use super::toy::{Elements, Plain, Tensors, Toy};
 use crate::backend::Backend as _;
 use crate::{OpInvocation, Result, Runner};
 
-/// Operations that have such a loop; the CPU's for all others, and for operands that do not fit.
+/// Operations by such loops; by the CPU's for all others, and for operands that do not fit.
 struct Loops;
 
 impl Fault for Loops {
@@ -38,7 +38,7 @@ pub(super) fn map(x: &Plain, f: impl Fn(f32) -> f32) -> Plain {
     Plain::write(&x.read().into_iter().map(f).collect::<Vec<f32>>(), x.dtype(), x.shape())
 }
 
-/// The tensor with the elements from `first` on replaced by zero, or each `step`-th of them.
+/// Returns the tensor with zeros for the elements from `first` on, or for each `step`-th of them.
 pub(super) fn zeroed(x: &Plain, first: usize, step: usize) -> Plain {
     let mut values = x.read();
     values.iter_mut().skip(first).step_by(step).for_each(|x| *x = 0.0);
@@ -54,7 +54,7 @@ pub(super) fn scalar(value: f32) -> Plain {
     Plain::write(&[value], crate::core::DType::F32, &[])
 }
 
-/// One after the other.
+/// Returns the sum of `terms`, added one after the other.
 pub(super) fn total(terms: &[f32]) -> f32 {
     terms.iter().fold(0.0, |sum, x| sum + x)
 }
@@ -93,7 +93,7 @@ pub(super) fn by_row(x: &Plain, f: impl Fn(&[f32]) -> Vec<f32>) -> Plain {
     Plain::write(&x.read().chunks(width).flat_map(f).collect::<Vec<f32>>(), x.dtype(), x.shape())
 }
 
-/// Exponentials of what is below the largest.
+/// Returns the exponentials of the differences from the largest.
 pub(super) fn exponentials(x: &[f32]) -> Vec<f32> {
     let max = x.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     x.iter().map(|x| (x - max).exp()).collect()
@@ -104,7 +104,7 @@ pub(super) fn softmax(x: &[f32]) -> Vec<f32> {
     terms.iter().map(|term| term / sum).collect()
 }
 
-/// About the mean.
+/// Returns the variance about `mean`.
 fn variance(x: &[f32], mean: f32) -> f32 {
     total(&x.iter().map(|x| (x - mean) * (x - mean)).collect::<Vec<f32>>()) / count(x.len())
 }

@@ -1,4 +1,4 @@
-//! Sets of gradients, as faults take them apart: norms, elements one by one, and rounding by chance.
+//! Helpers of faults for sets of gradients: norms, changes of each element, and stochastic rounding.
 
 use super::toy::{Elements, Grads, Plain};
 use binade_core::cast::OnOverflow::NonFinite;
@@ -6,7 +6,7 @@ use binade_core::stochastic::{self, Key};
 use binade_core::{DType, Named};
 use binade_grad_scaler::Norm;
 
-/// The norm of gradients in f32, in f64.
+/// Returns the norm of gradients in f32, computed in f64.
 pub(super) fn norm(grads: &Grads, which: Norm) -> f64 {
     let values = grads.iter().filter_map(|grad| grad.value.as_ref()).flat_map(Plain::read);
     let values = values.map(f64::from);
@@ -18,7 +18,7 @@ pub(super) fn norm(grads: &Grads, which: Norm) -> f64 {
     }
 }
 
-/// Every element of gradients in f32 replaced.
+/// Replaces every element of gradients in f32.
 pub(super) fn each(grads: &mut [Named<Option<Plain>>], f: impl Fn(f32) -> f32) {
     for grad in grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
         let values: Vec<f32> = grad.read().into_iter().map(&f).collect();
@@ -33,7 +33,7 @@ pub(super) fn cast_stochastic(tensor: &Plain, to: DType, bits: impl Fn(u64) -> u
     Plain::write(&values, to, tensor.shape())
 }
 
-/// The word of an element.
+/// Returns the random words of a key, by index.
 pub(super) fn word(key: Key) -> impl Fn(u64) -> u32 {
     move |index| stochastic::bits(key, index)
 }

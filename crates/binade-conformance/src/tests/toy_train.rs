@@ -1,13 +1,13 @@
-//! The toy's training, with the places where a subject that is wrong in one way does otherwise.
+//! The toy's training, in steps that a fault can replace.
 
 use super::toy::{Device, Elements, Grads, Params, Plain, Slot, Steps, Toy, Unscaled};
 use crate::{Backend as _, Result, TrainStep, UnscaleResult};
 use binade_core::{FoundInf, MatchError, Named, TrainError};
 use binade_master_weights::{Sums, UpdateRule};
 
-/// Steps of training that a subject may do otherwise.
+/// Steps of training that a subject may replace.
 pub(super) trait Training {
-    /// Gradients unscaled, clipped as the turn says, and what was found.
+    /// Returns gradients unscaled and clipped as the turn says, and the found-inf result.
     fn unscaled(&mut self, turn: &TrainStep<Plain>) -> Result<Unscaled> {
         match turn.clip {
             Some(clip) => Toy.clip(turn.grads.clone(), turn.scale, clip),
@@ -15,7 +15,7 @@ pub(super) trait Training {
         }
     }
 
-    /// Returns true where the step is skipped, from what was found in its own gradients and in those beside them.
+    /// Returns true if the step is skipped, by the found-inf results of its own gradients and of those that step together with them.
     fn skips(&mut self, own: &FoundInf, beside: Option<&FoundInf>) -> bool {
         own.is_raised() || beside.is_some_and(FoundInf::is_raised)
     }
@@ -25,7 +25,7 @@ pub(super) trait Training {
         matched(params, grads)
     }
 
-    /// Moves a parameter that has a gradient, unless the step is skipped.
+    /// Steps a parameter that has a gradient, unless the step is skipped.
     fn step(
         &mut self,
         rule: &UpdateRule,

@@ -1,4 +1,4 @@
-//! Two ulps are what a step without fused roundings needs, and who claims fused roundings is not given them.
+//! A step without fused multiply-add needs two ulps, and a subject that declares fused multiply-add does not get them.
 
 use super::faulty::{Fault, Faulty};
 use super::toy::{Params, Slot, Steps, Toy};
@@ -26,7 +26,7 @@ impl Fault for Unfused {
     }
 }
 
-/// Every product rounded.
+/// Rounds every product.
 struct Rounded;
 
 impl Training for Rounded {

@@ -105,7 +105,7 @@ impl Wrong {
         Ok(FoundInf { halted, overflow, ..found })
     }
 
-    /// Makes of a gradient that was divided what this subject makes of it.
+    /// Changes an unscaled gradient by this subject's fault.
     fn spoil(self, after: &mut Plain, before: &Plain) {
         let mut values = after.read();
         match (self.0, values.last_mut(), before.read().last()) {
@@ -166,7 +166,7 @@ impl Training for Wrong {
     }
 }
 
-/// Gradients as a pass sees them that ends one element early.
+/// Returns the gradients as a pass that ends one element early sees them.
 fn without_last(grads: &Grads) -> Grads {
     let mut grads = grads.clone();
     for grad in grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
@@ -178,7 +178,7 @@ fn without_last(grads: &Grads) -> Grads {
     grads
 }
 
-/// Gradients as a pass sees them that takes the least of the negative signalling NaNs for a number.
+/// Returns the gradients as a pass that takes the least negative signalling NaN for a number sees them.
 pub(super) fn without_one_nan(grads: &Grads) -> Grads {
     let mut grads = grads.clone();
     for grad in grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {

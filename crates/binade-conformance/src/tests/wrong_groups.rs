@@ -56,7 +56,7 @@ impl Fault for Wrong {
 }
 
 impl Wrong {
-    /// The groups that it takes these for.
+    /// Returns the groups as this subject understands them.
     fn understood(self, grads: &Grads, groups: &[ClipGroup]) -> Vec<ClipGroup> {
         let mut groups = groups.to_vec();
         match self.0 {
@@ -109,7 +109,7 @@ impl Wrong {
     }
 }
 
-/// Parameters that no group names, by the limit of the last.
+/// Returns a group of the parameters that no group names, with the limit of the last group.
 fn rest(grads: &Grads, groups: &[ClipGroup]) -> Option<ClipGroup> {
     let last = groups.last()?.clone();
     let rest = grads.iter().map(|grad| &grad.name);

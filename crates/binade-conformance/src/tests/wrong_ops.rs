@@ -26,7 +26,7 @@ impl Fault for Wrong {
         }
     }
 
-    /// Refuses what the toy refuses, but for faults that take it.
+    /// Refuses what the toy refuses, unless the fault is to accept it.
     fn compute(&self, op: &OpInvocation, operands: &[&Plain]) -> Result<Tensors> {
         let right = match Toy.compute(op, operands) {
             Err(SubjectError::Rejected(kind, why)) => {
@@ -41,7 +41,7 @@ impl Fault for Wrong {
     }
 }
 
-/// Result of a fault that takes operands which have to be refused.
+/// Returns the result of a fault that accepts operands to be refused.
 fn taken(
     fault: &str,
     op: &OpInvocation,
@@ -71,7 +71,7 @@ fn taken(
     }
 }
 
-/// The one result of a fault, made of operands or of the right results.
+/// Returns the single result of a fault, from the operands or the right results.
 fn spoilt(fault: &str, op: &OpInvocation, t: &[&Plain], right: &[Plain]) -> Option<Plain> {
     use OpInvocation as C;
     let first = right.first()?;
@@ -265,7 +265,7 @@ fn several(fault: &str, op: &OpInvocation, t: &[&Plain], right: &[Plain]) -> Opt
     Some(results)
 }
 
-/// Each window's gradient to every one of its largest.
+/// Gives each window's gradient to all of its largest elements.
 fn every_tie(g: &Plain, x: &Plain, config: MaxPool2dConfig) -> Plain {
     let MaxPool2dConfig { kernel, stride, padding, .. } = config;
     let result = OpInvocation::MaxPool2d { config }.check(&[(x.dtype(), x.shape())]);
@@ -286,7 +286,7 @@ fn every_tie(g: &Plain, x: &Plain, config: MaxPool2dConfig) -> Plain {
     Plain::write(&dx, x.dtype(), x.shape())
 }
 
-/// Gradients of rows put where the rows came from, `f` joining them with what is there.
+/// Puts gradients of rows into their rows of the table; `f` joins them with the elements there.
 fn scattered(g: &Plain, at: &Plain, rows: usize, f: impl Fn(f32, f32) -> f32) -> Plain {
     let width = g.shape().last().copied().unwrap_or_default();
     let (mut table, values, bytes) = (vec![0.0; rows * width], g.read(), at.to_bits());

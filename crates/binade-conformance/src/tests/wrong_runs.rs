@@ -1,4 +1,4 @@
-//! Subjects whose every operation is right by itself, and whose runs are not: what is kept from one call shows in a later one.
+//! Subjects with right operations and wrong runs: state kept from one call changes a later one.
 
 use super::faulty::{Fault, Faulty, TOY};
 use super::toy::{Elements, Grads, Params, Plain, Steps, Toy};
@@ -6,10 +6,10 @@ use crate::{Backend as _, Result, Runner};
 use binade_core::{DType, Named};
 use std::cell::RefCell;
 
-/// Keeps casts of parameters, and goes on to hand them out once the parameters have been stepped.
+/// Caches casts of parameters, and still returns them after the parameters have been stepped.
 #[derive(Default)]
 struct KeepsCasts {
-    /// Values of a parameter, and the cast that was made when it was first asked for.
+    /// Values of parameters, and their cached casts.
     kept: RefCell<Vec<(Plain, Plain)>>,
 }
 
@@ -29,7 +29,7 @@ impl Fault for KeepsCasts {
             return Ok(kept);
         }
         let cast = Toy.cast(tensor, to)?;
-        // A few, as a cache does that is for parameters.
+        // Only a few are kept, as in a cache for parameters.
         let mut kept = self.kept.borrow_mut();
         if kept.len() >= 16 {
             kept.remove(0);
@@ -54,7 +54,7 @@ impl Fault for KeepsCasts {
 /// Parameters, and the gradients that brought them there.
 type Last = (Params, Grads);
 
-/// Adds each gradient to the one before of the same parameter, which nobody has set to zero.
+/// Adds each gradient to the previous one of the same parameter, as if nobody had called `zero_grad`.
 #[derive(Default)]
 struct KeepsGradients {
     /// The parameters as the last step left them, and the gradients that it stepped by.
@@ -62,7 +62,7 @@ struct KeepsGradients {
 }
 
 impl KeepsGradients {
-    /// Gradients of parameters that are where the last step left them, with those of that step added.
+    /// Returns the gradients; if the parameters are as the last step left them, the gradients of that step are added.
     fn added(&self, params: &[Named<Plain>], mut grads: Grads) -> Grads {
         let last = self.last.borrow();
         let Some((after, before)) = last.as_ref() else { return grads };
@@ -93,8 +93,8 @@ impl Fault for KeepsGradients {
     }
 }
 
-/// Runs every case that casts or steps, and wants those to fail that are named, and nothing else. The faults are in these calls: in any
-/// other case the subject is the toy.
+/// Runs every case that casts or steps, and requires that exactly the named cases fail. The faults are in these calls: in any other case the subject
+/// is the toy.
 #[track_caller]
 fn only(wrong: &dyn Fault, cases: &[&str]) {
     let suites = ["Autocast", "MasterWeights", "SparseEmbedding", "Convergence"];

@@ -1,4 +1,4 @@
-//! Subjects that are wrong in one way each where sets are clipped and added, and where luck is shared.
+//! Subjects with one fault each in clips and sums of sets, and in steps that are skipped together.
 
 use super::caught::caught;
 use super::faulty::Fault;
@@ -160,7 +160,7 @@ fn in_f16(window: Vec<MicroBatch<Plain>>) -> Result<Grads> {
     Ok(sums.unwrap_or_default())
 }
 
-/// Makes bad gradients look good: what is not finite becomes zero, the rest stays.
+/// Makes bad gradients look good: elements that are not finite become zero.
 fn tame(grads: &mut Grads) {
     for grad in grads.iter_mut().filter_map(|grad| grad.value.as_mut()) {
         let values = grad.read().into_iter().map(|x| if x.is_finite() { x } else { 0.0 });
@@ -168,7 +168,7 @@ fn tame(grads: &mut Grads) {
     }
 }
 
-/// Every set by the names of the first, where they are as many.
+/// Renames every set's gradients by the names of the first set, if they are as many.
 fn rename(window: &mut [MicroBatch<Plain>]) {
     let names: Vec<_> =
         window.iter().take(1).flat_map(|micro| &micro.grads).map(|g| g.name.clone()).collect();
@@ -179,7 +179,7 @@ fn rename(window: &mut [MicroBatch<Plain>]) {
     }
 }
 
-/// Zeros where there is no gradient, of another's shape.
+/// Fills missing gradients with zeros of another gradient's shape.
 fn fill(micro: &mut MicroBatch<Plain>) {
     let like = micro.grads.iter().find_map(|grad| grad.value.clone());
     let zeros = like.map(|like| Plain::write(&vec![0.0; like.len()], like.dtype(), like.shape()));

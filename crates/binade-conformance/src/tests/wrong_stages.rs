@@ -1,4 +1,4 @@
-//! Subjects that are wrong in one way each where findings are joined and the scale moves unread.
+//! Subjects with one fault each where found-inf results are joined and the scale is updated without a read.
 
 use super::caught::caught;
 use super::faulty::Fault;

@@ -1,4 +1,4 @@
-//! The kit on a strict wrapper: every trait goes through it, and nothing but the kit's own reads of bits needs a window.
+//! The kit on a strict wrapper: every trait goes through it, and only the kit's own reads of bits need a window.
 
 use binade_autocast::Autocast;
 use binade_conformance::counting::Counting;

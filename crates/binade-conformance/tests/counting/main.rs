@@ -1,4 +1,4 @@
-//! The wrapper that counts, over the CPU: what it counts, what it refuses, and that it changes no bit.
+//! The counting wrapper over the CPU: its counts and refusals, and that it changes no bit.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Reads: the calls that are one, those that are refused, and the place that is told.
+//! Reads: the calls that count as one, the refused ones, and the reported place.
 
 use binade_conformance::counting::{Counted, Counting, CountingError};
 use binade_core::ops::{Download, Mean, Mul, Shaped, Upload};
