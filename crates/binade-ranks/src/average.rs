@@ -1,4 +1,4 @@
-//! The average of all shards of all ranks: gradients travel in their own type, and are added in `f64` in one order.
+//! Average of all shards of all ranks. Gradients are sent in their own type, and added in `f64` in a fixed order.
 
 use crate::{
     Group, GroupError,
@@ -9,13 +9,13 @@ use binade_core::{DType, RawTensor, TensorSpec};
 use half::{bf16, f16};
 use std::{mem, ops::Range};
 
-/// Set of gradients as bytes, in the order of the model; `None` for one that is missing, which counts as zero.
+/// Set of gradients as bytes, in the order of the model; `None` for a missing gradient, which counts as zero.
 pub(crate) type Shard = Vec<Option<RawTensor>>;
 
 /// Averages in the order of the model, whole or this rank's slices; `None` for a gradient that no rank has.
 pub(crate) type Averages = Vec<Option<Vec<f32>>>;
 
-/// Bytes of a rank's slices of all its shards in one round. They stay in the cache between packing, sum and gather.
+/// Bytes of a rank's slices of all its shards in one round. They stay in the CPU cache between packing, sum and gather.
 const ROUND: usize = 1 << 20;
 
 /// Number of elements that are added together.
@@ -39,15 +39,15 @@ struct Piece {
 }
 
 impl Round {
-    /// Returns the one round of a whole model.
+    /// Returns the single round that covers a whole model.
     pub(crate) fn whole(model: &[Entry], ranks: usize) -> Self {
         let mut rounds = Self::split(model, ranks, usize::MAX);
         rounds.pop().unwrap_or(Self { pieces: vec![Vec::new(); ranks] })
     }
 
-    /// Divides a model into rounds in which no rank has more than `most` bytes, or 8 if that is less. They are the same on all ranks.
+    /// Divides a model into rounds in which each rank has at most `most` bytes, or 8 if `most` is less. Rounds are the same on all ranks.
     fn split(model: &[Entry], ranks: usize, most: usize) -> Vec<Self> {
-        // Any element has room.
+        // An element of any type fits.
         let (mut rounds, most) = (Vec::<Self>::new(), most.max(size_of::<f64>()));
         for rank in 0..ranks {
             let (mut round, mut room) = (0, most);
@@ -90,7 +90,7 @@ impl Piece {
     }
 }
 
-/// Memory of exchanges, which is kept from one to the next: new memory costs more than what is done in it.
+/// Buffers of exchanges, reused because allocation takes longer than the work in them.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     /// Terms for the other ranks.
@@ -104,10 +104,10 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    /// Returns the averages of shards of which each rank has so many: whole, or this rank's slices.
+    /// Returns the averages of all ranks' shards, whole or this rank's slices.
     ///
-    /// A rank is sent its slice of every shard, adds the shards in the order of ranks, divides the `f64` sum by their number and
-    /// rounds once to `f32`. As many shards in one order give one result, on however many ranks they are.
+    /// A rank receives its slice of every shard, adds the shards in the order of ranks, divides the `f64` sum by their number and rounds once to
+    /// `f32`. The result depends on the shards and their order, but not on the number of ranks.
     pub(crate) fn averages<G: Group>(
         &mut self,
         group: &G,
@@ -119,7 +119,7 @@ impl Buffers {
         self.averages_by(ROUND / most_shards, group, model, (shards, own), is_sliced)
     }
 
-    /// Returns averages, in rounds of so many bytes.
+    /// Returns averages, computed in rounds of at most this many bytes.
     fn averages_by<G: Group>(
         &mut self,
         most: usize,
@@ -167,7 +167,7 @@ impl Buffers {
         group.exchange(send, &sends, terms, &receives)
     }
 
-    /// Enters the averages of a round, of so many shards' terms in the order of ranks.
+    /// Writes the averages of a round, from the shards' terms in the order of ranks.
     pub(crate) fn mean<G: Group>(
         &mut self,
         group: &G,
@@ -191,7 +191,7 @@ impl Buffers {
     }
 }
 
-/// Returns whole averages, of each rank's own slices of them.
+/// Gathers whole averages from the ranks' slices.
 pub(crate) fn whole<G: Group>(
     group: &G,
     model: &[Entry],
@@ -220,7 +220,7 @@ pub(crate) fn divided(model: &[Entry], width: impl Fn(&TensorSpec) -> usize) -> 
     model.iter().filter_map(tensor).collect()
 }
 
-/// Returns averages that are zero yet: whole ones, or this rank's slices.
+/// Returns zero-filled averages, whole or this rank's slices.
 pub(crate) fn empty<G: Group>(group: &G, model: &[Entry], is_sliced: bool) -> Averages {
     let zeros = |entry: &Entry| {
         let elements = entry.spec.as_ref()?.elements()?;
@@ -231,7 +231,7 @@ pub(crate) fn empty<G: Group>(group: &G, model: &[Entry], is_sliced: bool) -> Av
     model.iter().map(zeros).collect()
 }
 
-/// Enters values into averages, piece by piece, each from its place on.
+/// Writes values into averages, each piece at its start.
 fn enter<'p>(
     pieces: impl IntoIterator<Item = &'p Piece>,
     first: impl Fn(&Piece) -> usize,
@@ -249,7 +249,7 @@ fn enter<'p>(
     }
 }
 
-/// Fills `into` with the averages of pieces, of terms one shard's behind the other's.
+/// Fills `into` with the averages of pieces. The shards' terms are concatenated.
 #[expect(clippy::cast_precision_loss, reason = "shards are few")]
 #[expect(clippy::cast_possible_truncation, reason = "rounds to f32 on purpose")]
 fn means(pieces: &[Piece], terms: &[u8], shards: usize, into: &mut Vec<u8>) {
@@ -268,7 +268,7 @@ fn means(pieces: &[Piece], terms: &[u8], shards: usize, into: &mut Vec<u8>) {
                 match piece.dtype {
                     DType::BF16 => add(terms, sums, |it| bf16::from_le_bytes(it).to_f32()),
                     DType::F16 => add(terms, sums, |it| f16::from_le_bytes(it).to_f32()),
-                    // No other type travels.
+                    // Ranks exchange no other type.
                     _ => add(terms, sums, f32::from_le_bytes),
                 }
             }
@@ -277,7 +277,7 @@ fn means(pieces: &[Piece], terms: &[u8], shards: usize, into: &mut Vec<u8>) {
             into = rest;
             let (count, means) = (shards as f64, block.iter_mut().zip(&sums));
             if shards.is_power_of_two() {
-                // The inverse is exact, and a product takes less time than a quotient.
+                // The inverse is exact, and a product is faster than a quotient.
                 let inverse = count.recip();
                 means.for_each(|(mean, sum)| *mean = ((sum * inverse) as f32).to_le_bytes());
             } else {
@@ -287,7 +287,7 @@ fn means(pieces: &[Piece], terms: &[u8], shards: usize, into: &mut Vec<u8>) {
     }
 }
 
-/// Adds terms to sums, or takes the first ones: a sum of nothing but negative zeros is one.
+/// Adds terms to sums. The first terms are copied, so that a sum of negative zeros is a negative zero.
 fn add<const N: usize>(
     terms: &[u8],
     (sums, is_first): (&mut [f64], bool),

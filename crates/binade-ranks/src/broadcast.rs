@@ -1,4 +1,4 @@
-//! Parameters of the same bits on every rank: rank 0's, and a check of them.
+//! Broadcast of rank 0's parameters, and the check that all ranks have the same bits.
 
 use crate::{
     Group, RankDevice, Ranks, RanksError,
@@ -10,7 +10,7 @@ use crate::{
 use binade_core::{Named, TensorSpec};
 
 impl<D: RankDevice, G: Group> Ranks<D, G> {
-    /// Replaces parameters by those of rank 0. It comes before they are lowered, so that masters are alike too.
+    /// Replaces parameters by those of rank 0. It is called before they are cast to sixteen bits, so that masters are equal too.
     pub(crate) fn begin_alike(
         &self,
         call: Call,
@@ -40,21 +40,23 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         })
     }
 
-    /// Replaces parameters by those of rank 0, for an optimizer that is not Binade's: call it once before training.
-    /// `MasterOptimizer` and `initialize` do so by themselves.
+    /// Replaces parameters by those of rank 0. Call it once before training with an optimizer that is not Binade's; `MasterOptimizer` and
+    /// `initialize` call it themselves.
     ///
     /// # Errors
     ///
-    /// A [`Desync`](crate::Desync) if ranks have parameters of other names, types or shapes; if the device or the group fails.
+    /// Returns a [`Desync`](crate::Desync) if ranks differ in the names, types or shapes of parameters, and an error if the device or the group
+    /// fails.
     pub fn broadcast(&self, params: &mut D::Params) -> Result<(), RanksError<D::Error>> {
         self.begin_alike(Call::Broadcast, params, String::new())
     }
 
-    /// Checks that all ranks have the same parameters, to the bit. It reads them all, and sends a hash of each.
+    /// Checks that all ranks have bit-identical parameters. It reads every parameter and sends a hash of each.
     ///
     /// # Errors
     ///
-    /// A [`Desync`](crate::Desync) with the first parameter that differs, and the ranks on which it does; if the device or the group fails.
+    /// Returns a [`Desync`](crate::Desync) with the first parameter that differs and the ranks on which it differs, and an error if the device or the
+    /// group fails.
     pub fn check_equal(&self, params: &D::Params) -> Result<(), RanksError<D::Error>> {
         let hashed = |(entry, bytes): (Entry, Vec<u8>)| {
             let name = format!("{} with the hash {:016x}", entry.name, hash(&bytes)).into();
@@ -67,7 +69,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
     }
 }
 
-/// Returns each parameter's entry and its elements' bytes, widened.
+/// Returns each parameter's entry and the bytes of its elements, widened.
 fn parameters<D: RankDevice>(
     device: &D,
     params: &D::Params,

@@ -1,4 +1,4 @@
-//! Buckets: gradients of some megabytes together, packed and inspected as backward tells them.
+//! Buckets of gradients of some megabytes. Gradients are packed and checked as soon as backward reports them.
 
 use crate::{
     average::Shard,
@@ -12,9 +12,9 @@ use std::{collections::HashMap, sync::Arc};
 /// Division of a model's parameters into buckets, the same on all ranks.
 #[derive(Debug)]
 pub(crate) struct Layout {
-    /// Parameters in the set's order, each with the form of its gradient.
+    /// Parameters in the set's order, each with the type and shape of its gradient.
     pub(crate) model: Vec<Entry>,
-    /// Parameters of each bucket by place, in the order in which they are packed.
+    /// Parameters of each bucket by position in the set, in the order of packing.
     pub(crate) buckets: Vec<Vec<usize>>,
     /// Bucket of each parameter.
     bucket_of: Vec<usize>,
@@ -23,10 +23,10 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Divides a model. A bucket has `bytes` bytes of gradients at most, or one gradient that is larger.
+    /// Divides a model into buckets. A bucket has at most `bytes` bytes of gradients, or one larger gradient.
     ///
-    /// The last parameter comes first: backward reaches the last layers first. The order in which gradients come does not matter, since it
-    /// may differ between ranks.
+    /// The last parameter comes first, since backward reaches the last layers first. The division does not depend on the order in which gradients
+    /// complete, since that may differ between ranks.
     pub(crate) fn new(model: Vec<Entry>, bytes: usize) -> Self {
         let (mut buckets, mut room) = (Vec::<Vec<usize>>::new(), 0);
         let mut bucket_of = vec![0; model.len()];
@@ -47,7 +47,7 @@ impl Layout {
         Self { places: places.collect(), model, buckets, bucket_of, hash }
     }
 
-    /// Returns the place of a parameter in the set.
+    /// Returns the position of a parameter in the set.
     pub(crate) fn place(&self, name: &str) -> Option<usize> {
         self.places.get(name).copied()
     }
@@ -57,7 +57,7 @@ impl Layout {
         self.buckets[bucket].iter().map(|place| self.model[*place].clone()).collect()
     }
 
-    /// Returns values that lie in the order of buckets in the set's order.
+    /// Reorders values from the order of buckets to the set's order.
     pub(crate) fn in_set_order<T>(&self, values: Vec<Option<T>>) -> Vec<Option<T>> {
         let mut ordered: Vec<Option<T>> = self.model.iter().map(|_| None).collect();
         for (place, value) in self.buckets.iter().flatten().zip(values) {
@@ -67,11 +67,11 @@ impl Layout {
     }
 }
 
-/// Gradients of one shard on their way into buckets.
+/// Gradients of one shard that are being packed into buckets.
 #[derive(Debug)]
 pub(crate) struct Packing {
     layout: Arc<Layout>,
-    /// Gradients that were packed, by place, until their bucket is taken.
+    /// Packed gradients by position, until their bucket is taken.
     packed: Shard,
     /// Number of gradients that each bucket still lacks.
     lacking: Vec<usize>,
@@ -92,7 +92,7 @@ impl Packing {
         }
     }
 
-    /// Packs and inspects the gradient at `place`, or notes that it is missing. Each is told once.
+    /// Packs and checks the gradient at `place`, or records that it is missing. Each gradient is reported once.
     pub(crate) fn tell(&mut self, place: usize, values: Option<&[f32]>) {
         let Entry { name, spec, .. } = &self.layout.model[place];
         let packed = values.zip(spec.as_ref());
@@ -101,7 +101,7 @@ impl Packing {
         self.lacking[self.layout.bucket_of[place]] -= 1;
     }
 
-    /// Takes the next bucket, if it is complete. Buckets are taken in their order, which all ranks share.
+    /// Takes the next bucket, if it is complete. All ranks take the buckets in the same order.
     pub(crate) fn take(&mut self) -> Option<Shard> {
         (*self.lacking.get(self.taken)? == 0).then(|| {
             let bucket = &self.layout.buckets[self.taken];
@@ -110,7 +110,7 @@ impl Packing {
         })
     }
 
-    /// Returns the finding of the shard's gradients as backward left them.
+    /// Returns the found-inf result of the shard's gradients before unscaling.
     pub(crate) fn found(&self) -> FoundInf {
         let mut joint = FoundInf::default();
         for found in &self.found {
@@ -120,8 +120,8 @@ impl Packing {
     }
 }
 
-/// Returns the finding of a pass by a scale of this inverse, from that of gradients as backward left them; `None` if a gradient may be
-/// infinite only once it is unscaled.
+/// Returns the found-inf result of unscaling by `inverse`, computed from the result before unscaling; `None` if a gradient may become infinite by
+/// unscaling.
 pub(crate) fn unscaled(mut found: FoundInf, inverse: f32) -> Option<FoundInf> {
     if let Some(Overflow { scaled, unscaled, .. }) = &mut found.overflow {
         *unscaled = *scaled * inverse;
@@ -129,11 +129,11 @@ pub(crate) fn unscaled(mut found: FoundInf, inverse: f32) -> Option<FoundInf> {
     (found.magnitude * inverse).is_finite().then_some(found)
 }
 
-/// Number of elements that are looked at together.
+/// Number of elements that are checked together.
 const BLOCK: usize = 1024;
 
-/// Returns values in the type of `spec`, from which they were widened, and enters what is not finite; `None` if it is no type that
-/// travels.
+/// Returns values as bytes in the type of `spec`, from which they were widened, and records those that are not finite; `None` if ranks cannot
+/// exchange this type.
 pub(crate) fn packed_as(
     spec: &TensorSpec,
     values: &[f32],
@@ -164,9 +164,9 @@ fn rounded<const N: usize>(
     bytes
 }
 
-/// Enters a block, whose first element has this index.
+/// Checks a block, whose first element has the index `first`, and records infinities and NaNs.
 fn inspect(values: &[f32], first: usize, name: &Arc<str>, found: &mut FoundInf) {
-    // Without the sign, bits are in the order of magnitudes, and those that are not finite come last.
+    // Without the sign, the bits are ordered by magnitude, with infinities and NaNs last.
     let largest = values.iter().fold(0, |largest, x| (x.abs().to_bits()).max(largest));
     let largest = f32::from_bits(largest);
     if largest.is_finite() {
@@ -195,7 +195,7 @@ mod tests {
     fn buckets_begin_with_the_last_parameter_and_keep_within_their_bytes() {
         assert_eq!(layout(&[1, 2, 3, 4], 10).buckets, [vec![3], vec![2, 1], vec![0]]);
         assert_eq!(layout(&[1, 2, 3, 4], 14).buckets, [vec![3, 2], vec![1, 0]]);
-        // One that is larger than a bucket has its own.
+        // A gradient larger than a bucket has its own.
         assert_eq!(layout(&[1, 100, 1], 4).buckets, [vec![2], vec![1], vec![0]]);
         assert_eq!(layout(&[1, 0, 1], 0).buckets, [vec![2, 1], vec![0]]);
         assert!(layout(&[], 10).buckets.is_empty());

@@ -1,4 +1,4 @@
-//! The handle of a device that is one of several ranks.
+//! `Ranks`, the handle of a device that is one of several ranks.
 
 use crate::{
     Group, Partition, RanksError,
@@ -22,7 +22,7 @@ use std::{
     },
 };
 
-/// Device that can be one of several [`Ranks`]. No type implements it by hand: every handle with these traits has it.
+/// Device that can be one of several [`Ranks`]. Every handle with these supertraits implements it.
 #[rustfmt::skip]
 pub trait RankDevice:
     Autocast + Shaped + Upload + Download
@@ -70,15 +70,15 @@ struct Shared<G> {
     group: G,
     /// Number of meetings so far.
     meetings: AtomicU64,
-    /// Reason why the ranks do not go on together, if there is one.
+    /// Error that ended the group, if there is one.
     apart: OnceLock<Apart>,
-    /// Memory of exchanges that are this thread's.
+    /// Buffers of exchanges on the calling thread.
     buffers: Mutex<Buffers>,
-    /// Thread that exchanges gradients while backward goes on. It ends after the group, whose other ranks wait for nobody then.
+    /// Thread that exchanges gradients during backward. It is dropped after the group, so that other ranks no longer wait for this one.
     exchanger: Option<Exchanger>,
 }
 
-/// Error of a rank's call.
+/// Error type of a rank's calls.
 pub(crate) type Failed<D> = RanksError<<D as Handle>::Error>;
 
 impl<D, G: Group> Ranks<D, G> {
@@ -94,19 +94,19 @@ impl<D, G: Group> Ranks<D, G> {
         Self { device, partition: Partition::Whole, saves_slices: false, shared }
     }
 
-    /// Sets what each rank keeps of averages, masters and moments. It is the same on every rank, and set before `masters`.
+    /// Sets which part of averages, masters and moments each rank keeps. Set the same partition on every rank, before `masters`.
     #[must_use]
     pub fn with_partition(self, partition: Partition) -> Self {
         Self { partition, ..self }
     }
 
-    /// Returns what each rank keeps of averages, masters and moments.
+    /// Returns which part of averages, masters and moments each rank keeps.
     pub fn partition(&self) -> Partition {
         self.partition
     }
 
-    /// Saves this rank's slices, of which `Checkpoint::write_by_rank` makes a file of each rank: `save` and `save_grads` gather nothing then.
-    /// It is the same on every rank, and set before `masters`. With [`Partition::Whole`] saved state is whole all the same.
+    /// Makes `save` and `save_grads` return this rank's slices instead of gathering; `Checkpoint::write_by_rank` writes them to a file for each rank.
+    /// Call it on every rank, before `masters`. With [`Partition::Whole`] saved state stays whole.
     #[must_use]
     pub fn with_saved_slices(self) -> Self {
         Self { saves_slices: true, ..self }
@@ -116,13 +116,13 @@ impl<D, G: Group> Ranks<D, G> {
         self.saves_slices
     }
 
-    /// Returns the elements of a tensor of this name that this rank owns: those that it averages, keeps with [`Partition::Slices`], and
-    /// writes to its file of a checkpoint. The ranks' slices follow each other, and none has two elements more than another.
+    /// Returns the elements that this rank owns of a tensor with this name. The rank averages them, keeps them with [`Partition::Slices`], and writes
+    /// them to its file of a checkpoint. The ranks' slices follow each other, and their lengths differ by at most one.
     pub fn own_slice(&self, name: &str, elements: usize) -> Range<usize> {
         Divided { name, elements, width: 1 }.slice(self.group().rank(), self.group().ranks())
     }
 
-    /// Returns true if each rank keeps less than all. One rank's slices are whole.
+    /// Returns true if each rank keeps only slices. The slices of a single rank are whole.
     pub(crate) fn is_sliced(&self) -> bool {
         self.partition == Partition::Slices && self.group().ranks() > 1
     }
@@ -146,7 +146,7 @@ impl<D, G: Group> Ranks<D, G> {
 }
 
 impl<D: Handle, G: Group> Ranks<D, G> {
-    /// Makes a call of the device, in which ranks do not meet.
+    /// Calls the device, without a meeting of ranks.
     pub(crate) fn alone<T>(
         &self,
         call: impl FnOnce(&D) -> Result<T, D::Error>,
@@ -155,7 +155,7 @@ impl<D: Handle, G: Group> Ranks<D, G> {
         Ok(call(&self.device)?)
     }
 
-    /// Makes a call of an operation, as `forward_ops!` hands it on.
+    /// Calls an operation of the device, for `forward_ops!`.
     pub(crate) fn forward<T>(
         &self,
         _name: &'static str,
@@ -164,7 +164,7 @@ impl<D: Handle, G: Group> Ranks<D, G> {
         self.alone(call)
     }
 
-    /// Does this rank's own part of a call in which ranks meet. If it fails, the others hear of it in their meeting.
+    /// Runs this rank's own part of a call in which ranks meet. If it fails, the other ranks get an error in their meeting.
     pub(crate) fn own_part<T>(
         &self,
         work: impl FnOnce(&D) -> Result<T, Failed<D>>,
@@ -177,23 +177,24 @@ impl<D: Handle, G: Group> Ranks<D, G> {
         done
     }
 
-    /// Tells the other ranks in their meeting that this one has failed.
+    /// Reports to the other ranks, in their meeting, that this one has failed.
     pub(crate) fn tell_failure(&self) {
-        // This rank's own error says more than one between ranks, which is kept for its next call.
+        // This rank returns its own error, which says more. The error between ranks is kept for its next call.
         drop(self.meet(Statement::of(Call::Failed, String::new())));
     }
 
-    /// Returns bytes of every rank, in the order of ranks. Every rank makes this call; `setting` says what is gathered, and is the same on all.
+    /// Gathers the bytes of every rank, in the order of ranks. Every rank makes this call. `setting` describes the bytes and is the same on all
+    /// ranks.
     ///
     /// # Errors
     ///
-    /// If the ranks make other calls or have other settings, or the group has ended.
+    /// Returns an error if ranks make different calls, if their settings differ, or if the group has ended.
     pub fn gather(
         &self,
         setting: impl Into<String>,
         own: &[u8],
     ) -> Result<Vec<Vec<u8>>, Failed<D>> {
-        // The place of the number of shards has that of bytes here.
+        // Here the field for the number of shards has the number of bytes.
         let statement = Statement::of(Call::Gather, setting.into());
         let lengths = self.meet(Statement { shards: own.len(), ..statement })?.shards;
         let mut all = vec![0; lengths.iter().sum()];
@@ -209,7 +210,7 @@ impl<D: Handle, G: Group> Ranks<D, G> {
         self.kept(meeting::meet(&self.shared.group, number, own))
     }
 
-    /// Keeps an error between ranks: it is that of every later call.
+    /// Keeps an error between ranks, which every later call returns.
     pub(crate) fn kept<T>(&self, done: Result<T, impl Into<Apart>>) -> Result<T, Failed<D>> {
         done.map_err(|apart| error(self.shared.apart.get_or_init(|| apart.into()).clone()))
     }
@@ -226,7 +227,7 @@ fn error<E>(apart: Apart) -> RanksError<E> {
     }
 }
 
-/// Reads a finding off the device.
+/// Downloads a found-inf result from the device.
 pub(crate) fn read<D: RankDevice>(device: &D, found: &D::Found) -> Result<FoundInf, D::Error> {
     let any = device.upload_state(ScaleState::from_exponent(0))?;
     Ok(device.read(&[found], &any)?.0.pop().unwrap_or_default())

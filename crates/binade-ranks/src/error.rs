@@ -1,4 +1,4 @@
-//! Errors of a device that is one of several ranks.
+//! Errors of `Ranks`.
 
 use crate::GroupError;
 use binade_core::ops::OperandError;
@@ -6,36 +6,36 @@ use binade_core::{Error, ErrorKind, MatchError};
 use binade_master_weights::MasterStore;
 use std::sync::Arc;
 
-/// Error of the device, of the group, or of ranks that differ.
+/// Error of the device, of the group, or between ranks that differ.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum RanksError<E> {
-    /// Error of the device, in its own words.
+    /// Error of the device.
     #[error(transparent)]
     Device(E),
-    /// End of the group.
+    /// Failure that ended the group.
     #[error(transparent)]
     Group(GroupError),
     /// Difference between ranks.
     #[error(transparent)]
     Desync(Desync),
-    /// Operands that do not fit, here or all ranks' together.
+    /// Operands that do not fit the call, on this rank or over all ranks.
     #[error(transparent)]
     Operands(OperandError),
-    /// Sets of shards where their average is needed.
+    /// Gradients of shards in a call that needs their average.
     #[error(
         "these gradients are each shard's own: unscale them first, which averages them over the ranks"
     )]
     NotAveraged,
-    /// Store of which a slice's masters are no slice of the whole masters.
+    /// Master store that cannot be cut: the masters of a slice differ from the slice of the masters.
     #[error(
         "`MasterStore::{0:?}` keeps masters of whole tensors, and cannot be cut into the ranks' slices: choose another store, or \
          `Partition::Whole`"
     )]
     Indivisible(MasterStore),
-    /// Gradient of another shape than its parameter, or than in earlier micro-batches. Slices of both may have one length.
+    /// Gradient whose shape differs from that of its parameter, or of earlier micro-batches. Slices of both may have the same length.
     #[error(transparent)]
     Mismatch(MatchError),
-    /// Update rule that steps by norms of whole tensors, of which each rank has slices.
+    /// Update rule that needs norms of whole tensors, while each rank has slices.
     #[error(
         "the update rule `{0}` steps by norms of whole tensors, and each rank has slices of them: choose another rule, or \
          `Partition::Whole`"
@@ -46,14 +46,14 @@ pub enum RanksError<E> {
         "the gradient of `{name}` {why}; tell that of each parameter once, in the parameter's type and shape"
     )]
     Gradient {
-        /// Name that it was told by.
+        /// Name with which the gradient was reported.
         name: Arc<str>,
         /// Reason.
         why: String,
     },
 }
 
-/// Difference between ranks of one run. Every rank returns it, in the call in which they came to differ.
+/// Difference between ranks of one run. Every rank returns it, in the call in which they differ.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
     "ranks differ in {what}: rank 0 has {}, ranks {ranks:?} have {}; start all ranks alike, from one checkpoint", values[0], values[1]

@@ -8,38 +8,38 @@ use binade_core::{FoundInf, GradSet, Handle, Named, NamedGrads, TrainError};
 use binade_grad_scaler::{GradScaler, ScaleState};
 use std::{fmt, ops::Range};
 
-/// Gradients of a rank: a set for each of its shards of the batch until `unscale`, and the average over all ranks from there on. Where
-/// some rank overflowed it stays this rank's own, to be looked at; no step takes it.
+/// Gradients of a rank: one set for each of its shards of the batch until `unscale`, then the average over all ranks. If any rank overflowed, they
+/// stay this rank's own gradients, for inspection only: no step uses them.
 ///
-/// A rank with one shard gives its set, as a tape's `backward` returns it. One with several gives a list of sets: each shard has the
-/// weight of every other, on whichever rank it is. Each rank has one shard at least.
+/// A rank with one shard gives its set, as a tape's `backward` returns it. A rank with several shards gives a list of sets. All shards of all ranks
+/// have equal weight. Each rank has at least one shard.
 ///
-/// With [`Partition::Slices`](crate::Partition) each rank keeps its slice of the average alone.
+/// With [`Partition::Slices`](crate::Partition) each rank keeps only its slice of the average.
 pub struct RankGrads<D: GradSet>(pub(crate) Sets<D>);
 
 pub(crate) enum Sets<D: GradSet> {
     /// Sets of this rank's shards.
     Shards(Vec<NamedGrads<D::Tensor>>),
-    /// Sets of this rank's shards, whose average is on its way.
+    /// Sets of this rank's shards, whose average is being computed.
     Sent(Sent<D>),
     /// Average, the same on all ranks.
     Average(D::Grads),
     /// This rank's slices of the average.
     Slices(SliceGrads<D>),
-    /// This rank's own, of its first shard, where some rank overflowed: no step takes them. The names are of all parameters.
+    /// Gradients of this rank's first shard, because some rank overflowed: no step uses them. The entries list all parameters.
     Unsent(D::Grads, Vec<Entry>),
 }
 
 /// Averages of a rank's slice of every gradient.
 pub(crate) struct SliceGrads<D: GradSet> {
-    /// Tensors of one axis, some of them empty.
+    /// One-dimensional tensors, some of them empty.
     pub(crate) set: D::Grads,
-    /// Forms of the whole gradients, which are `f32`.
+    /// Names, types and shapes of the whole gradients, which are `f32`.
     pub(crate) model: Vec<Entry>,
 }
 
 impl<D: GradSet> RankGrads<D> {
-    /// Returns the average or this rank's slices of it, or this rank's own set where none was sent.
+    /// Returns the average, this rank's slices of it, or this rank's own set if some rank overflowed.
     pub(crate) fn average(&mut self) -> Result<&mut D::Grads, Failed<D>> {
         match &mut self.0 {
             Sets::Average(set) | Sets::Slices(SliceGrads { set, .. }) | Sets::Unsent(set, _) => {
@@ -60,7 +60,7 @@ impl<D: GradSet> RankGrads<D> {
 }
 
 impl<D: GradSet<Grads: From<NamedGrads<D::Tensor>>>> RankGrads<D> {
-    /// Returns this rank's slices of the average; of a set that was not sent, the parameters without a gradient.
+    /// Returns this rank's slices of the average. After an overflow it returns all parameters without gradients.
     pub(crate) fn into_slices(self) -> Result<SliceGrads<D>, Failed<D>> {
         match self.0 {
             Sets::Slices(slices) => Ok(slices),
@@ -106,7 +106,7 @@ impl<D: GradSet> fmt::Debug for RankGrads<D> {
     }
 }
 
-/// `materialise` gathers an average of which each rank has slices, so that every rank has to call it.
+/// If ranks have slices of the average, `materialise` gathers them, so every rank has to call it.
 impl<D: RankDevice, G: Group> GradSet for Ranks<D, G> {
     type Params = D::Params;
     type Grads = RankGrads<D>;
@@ -138,15 +138,16 @@ impl<D: RankDevice, G: Group> GradSet for Ranks<D, G> {
 }
 
 impl<D: RankDevice, G: Group> Ranks<D, G> {
-    /// Replaces gradients by their average over the ranks, in `f32`, and returns what all ranks found: for a loop that scales no loss, or has
-    /// an order of its own.
+    /// Replaces gradients by their `f32` average over the ranks, and returns the joint found-inf result. It is for a loop without loss scaling, or
+    /// with a different order of calls.
     ///
-    /// It is `unscale` by a scale of 1. Where the finding is raised each rank has its own gradients still, in `f32`, and every rank has to
-    /// skip; the finding names rank, parameter and element.
+    /// It equals `unscale` with a scale of 1. If the result is raised, each rank still has its own gradients, in `f32`, and every rank has to skip
+    /// the step. The result names rank, parameter and element.
     ///
     /// # Errors
     ///
-    /// A [`Desync`](crate::Desync) if ranks differ in the model or the call; if the device or the group fails. `grads` stays as it was then.
+    /// Returns a [`Desync`](crate::Desync) if ranks differ in the model or the call, and an error if the device or the group fails. `grads` is then
+    /// unchanged.
     ///
     /// # Examples
     ///

@@ -3,10 +3,10 @@
 use binade_core::{Error, ErrorKind};
 use std::time::Duration;
 
-/// Ranks that exchange bytes, as one of them sees the group.
+/// One rank's handle of a group of ranks that exchange bytes.
 ///
-/// An engine implements it: threads, MPI, NCCL. It has no reduction and no element type, since engines differ in how they add and in
-/// which types they know; [`Ranks`](crate::Ranks) adds.
+/// Each engine implements it: threads, MPI, NCCL. It has no reduction and no element type, since engines differ in their order of addition and in the
+/// types that they know. [`Ranks`](crate::Ranks) adds instead.
 ///
 /// # For implementers
 ///
@@ -22,16 +22,16 @@ pub trait Group: Send + Sync + 'static {
     /// Returns the number of ranks.
     fn ranks(&self) -> usize;
 
-    /// Fills `all` with the bytes of every rank, one behind the other in the order of ranks. `lengths` has the number of bytes that
-    /// each rank gives, and is the same on all.
+    /// Fills `all` with the bytes of every rank, concatenated in the order of ranks. `lengths` has the number of bytes of each rank, and is the same
+    /// on all ranks.
     ///
     /// # Errors
     ///
     /// If a rank does not come, or the engine fails.
     fn all_gather(&self, own: &[u8], lengths: &[usize], all: &mut [u8]) -> Result<(), GroupError>;
 
-    /// Sends each rank its part of `send`, and fills `receive` with the parts that the ranks have for this one. Parts lie one behind
-    /// the other in the order of ranks; `sends` and `receives` are their lengths.
+    /// Sends each rank its part of `send`, and fills `receive` with the parts that the ranks send to this one. Parts are concatenated in the order of
+    /// ranks; `sends` and `receives` are their lengths in bytes.
     ///
     /// # Errors
     ///
@@ -44,7 +44,7 @@ pub trait Group: Send + Sync + 'static {
         receives: &[usize],
     ) -> Result<(), GroupError>;
 
-    /// Replaces `bytes` on every rank by those of rank `root`; they are as many on all.
+    /// Replaces `bytes` on every rank by those of rank `root`. Their number is the same on all ranks.
     ///
     /// # Errors
     ///
@@ -63,11 +63,11 @@ pub enum GroupError {
     TimedOut {
         /// Name of the call that waited.
         call: &'static str,
-        /// Ranks that it waited for.
+        /// Ranks that the call waited for.
         missing: Vec<usize>,
         /// Number of ranks.
         ranks: usize,
-        /// Time that it waited.
+        /// Time that the call waited.
         patience: Duration,
     },
     /// Ranks that are gone.
@@ -75,14 +75,14 @@ pub enum GroupError {
         "ranks {missing:?} of {ranks} are gone, so that `{call}` cannot end: see their own errors, and start again from a checkpoint"
     )]
     Lost {
-        /// Name of the call that cannot end.
+        /// Name of the call that cannot complete.
         call: &'static str,
         /// Ranks that are gone.
         missing: Vec<usize>,
         /// Number of ranks.
         ranks: usize,
     },
-    /// Failure of the engine, or calls that do not fit together.
+    /// Failure of the engine, or calls of ranks that do not match.
     #[error("`{call}` failed: {why}")]
     Failed {
         /// Name of the call.
@@ -98,7 +98,7 @@ impl Error for GroupError {
     }
 }
 
-/// Group of one rank, which moves no byte.
+/// Group of one rank. It transfers nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Alone;
 
@@ -130,7 +130,7 @@ impl Group for Alone {
     }
 }
 
-/// Copies bytes to where as many are expected.
+/// Copies bytes. It returns an error if the lengths differ.
 pub(crate) fn copy(call: &'static str, from: &[u8], to: &mut [u8]) -> Result<(), GroupError> {
     if from.len() != to.len() {
         let why = format!("{} bytes came where {} were expected", from.len(), to.len());

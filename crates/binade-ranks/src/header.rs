@@ -1,4 +1,4 @@
-//! Words that every rank states first in a meeting: as many whatever the model, so that ranks that differ are told apart by them.
+//! Headers, which ranks exchange first in a meeting. Their length is the same for every model, so they reveal ranks with different models.
 
 use crate::model::Entry;
 use binade_core::{FoundInf, Overflow};
@@ -24,7 +24,7 @@ pub(crate) enum Call {
     SyncBatchNorm,
     SyncBatchNormBackward,
     Gather,
-    /// Call of a rank whose own part of some call failed.
+    /// Call of a rank that failed in its own part of another call.
     Failed,
 }
 
@@ -88,7 +88,7 @@ pub(crate) const WORDS: usize = 14;
 pub(crate) struct Header(pub(crate) [u64; WORDS]);
 
 impl Header {
-    /// Makes a header of a call and its number among all, of the texts that must agree, of the number of shards and the finding.
+    /// Makes the header of a call from its sequence number, the texts that must agree, the number of shards and the found-inf result.
     pub(crate) fn new(
         (number, call): (u64, Call),
         [setting, model]: [&[u8]; 2],
@@ -130,7 +130,7 @@ impl Header {
         usize::try_from(self.0[6]).unwrap_or(usize::MAX)
     }
 
-    /// Returns the finding, whose parameter is one of `entries`.
+    /// Returns the found-inf result, whose parameter is one of `entries`.
     #[expect(clippy::cast_possible_truncation, reason = "halves of words")]
     pub(crate) fn found(&self, entries: &[Entry]) -> FoundInf {
         let [place, index, values, infinities, nans, magnitude, halted] =
@@ -149,7 +149,7 @@ impl Header {
     }
 }
 
-/// Place of no parameter: nothing overflowed.
+/// Position that stands for no parameter: nothing overflowed.
 const NONE: u64 = u64::MAX;
 
 fn words_of(found: &FoundInf, entries: &[Entry]) -> [u64; 7] {
@@ -167,7 +167,7 @@ fn words_of(found: &FoundInf, entries: &[Entry]) -> [u64; 7] {
     [place, index, values, *infinities, *nans, magnitude, (*halted).into()]
 }
 
-/// FNV-1a: it is to find mistakes, and no attack.
+/// Returns the FNV-1a hash. It detects mistakes, not attacks.
 pub(crate) fn hash<'b>(bytes: impl IntoIterator<Item = &'b u8>) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     bytes.into_iter().fold(0xcbf2_9ce4_8422_2325, step)

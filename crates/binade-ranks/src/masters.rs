@@ -1,4 +1,4 @@
-//! Masters, of the same bits on every rank.
+//! Masters, which have the same bits on every rank.
 
 use crate::{
     Group, RankDevice, RankGrads, Ranks, RanksError,
@@ -67,15 +67,16 @@ impl<D: RankDevice, G: Group> MasterWeights for Ranks<D, G> {
 }
 
 impl<D: RankDevice, G: Group> Ranks<D, G> {
-    /// Returns what ranks must agree on beside the model, as text.
+    /// Returns, as text, the settings besides the model that ranks must agree on.
     fn setting(&self, config: &OptimizerConfig) -> String {
         let saved = if self.saves_slices() { ", saved as slices" } else { "" };
         format!("{config:?}, {:?}{saved}", self.partition())
     }
 }
 
-/// Saves and exports this rank's masters, which are those of every rank, or those that all ranks have slices of: every rank has to make
-/// these calls then. [`Ranks::with_saved_slices`] saves slices instead. Every rank loads, and hears of one that loads otherwise.
+/// Saves, exports and loads masters. With whole masters a rank saves and exports its own, which equal those of every rank. With slices these calls
+/// gather, so every rank has to make them; [`Ranks::with_saved_slices`] saves slices instead. Every rank has to load, and all get an error if one
+/// loads different state.
 impl<D: RankDevice + Snapshot, G: Group> Snapshot for Ranks<D, G> {
     fn specs(
         &self,
@@ -142,7 +143,7 @@ impl<D: RankDevice + Snapshot, G: Group> Snapshot for Ranks<D, G> {
     }
 }
 
-/// Returns the bytes of parameters and of all that is kept for them, but for slices, which differ between ranks.
+/// Returns the bytes of parameters and of their states, without slices, which differ between ranks.
 fn bytes(saved: &[SavedParameter]) -> impl Iterator<Item = &u8> {
     saved.iter().flat_map(|SavedParameter { value, kept, .. }| {
         let all = iter::once(value).chain(kept.iter().map(|(_, raw)| raw));

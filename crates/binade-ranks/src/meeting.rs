@@ -1,4 +1,4 @@
-//! Meetings: every rank states where it is, and all leave with one finding, or with one error.
+//! Meetings: every rank gives its statement, and all return the same found-inf result or the same error.
 
 use crate::{
     Desync, Group, GroupError,
@@ -20,7 +20,7 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    /// Makes the statement of a call in which only the setting must agree.
+    /// Makes the statement of a call that needs only equal settings.
     pub(crate) fn of(call: Call, setting: String) -> Self {
         Self { call, setting, model: Vec::new(), shards: 0, found: FoundInf::default() }
     }
@@ -29,17 +29,17 @@ impl Statement {
 /// Outcome of a meeting, the same on all ranks.
 #[derive(Debug)]
 pub(crate) struct Met {
-    /// Parameters, with the form of each gradient that any rank has.
+    /// Parameters, with type and shape of each gradient that any rank has.
     pub(crate) model: Vec<Entry>,
     /// Number of sets of each rank.
     pub(crate) shards: Vec<usize>,
-    /// Findings of all ranks, joined in their order.
+    /// Found-inf results of all ranks, joined in the order of ranks.
     pub(crate) found: FoundInf,
-    /// Finding of each rank.
+    /// Found-inf result of each rank.
     pub(crate) findings: Vec<FoundInf>,
 }
 
-/// Reason why ranks do not go on together.
+/// Reason why the group cannot continue.
 #[derive(Clone, Debug)]
 pub(crate) enum Apart {
     Group(GroupError),
@@ -52,9 +52,9 @@ impl From<GroupError> for Apart {
     }
 }
 
-/// Meets the other ranks for the call of this number.
+/// Meets the other ranks for the call with this sequence number.
 ///
-/// All state a header of one length. Texts follow only where their hashes differ: all ranks know that then, and how long they are.
+/// All ranks first gather headers of a fixed length. Texts follow only if their hashes differ; the headers tell all ranks the lengths of the texts.
 pub(crate) fn meet(group: &dyn Group, number: u64, own: Statement) -> Result<Met, Apart> {
     let Statement { call, setting, model, shards, found } = own;
     let encoded = model::encode(&model);
@@ -130,7 +130,7 @@ fn headers(group: &dyn Group, own: &Header) -> Result<Vec<Header>, GroupError> {
     Ok(rows.iter().map(|row| Header(row.map(u64::from_le_bytes))).collect())
 }
 
-/// Gathers a text whose length each header has beside its hash.
+/// Gathers a text of every rank. Each header has its hash and length.
 fn gather(
     group: &dyn Group,
     own: &[u8],

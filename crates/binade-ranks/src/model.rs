@@ -1,23 +1,23 @@
-//! Names, types and shapes that ranks state, and their union.
+//! Names, types and shapes of each rank's gradients, and the union of them over ranks.
 
 use binade_core::{DType, TensorSpec};
 use std::sync::Arc;
 
-/// Parameter as a rank states it.
+/// Parameter of a rank, with the type and shape of its gradient.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Entry {
     pub(crate) name: Arc<str>,
-    /// Form of the gradient; `None` if no shard has one.
+    /// Type and shape of the gradient; `None` if no shard has one.
     pub(crate) spec: Option<TensorSpec>,
     /// True if every shard has a gradient.
     pub(crate) is_whole: bool,
 }
 
-/// First difference between two models, as both have it.
+/// First difference between two models: its text in each.
 pub(crate) type Difference = [String; 2];
 
-/// Adds another's gradients to `model`, which must list the same parameters, of the same types and shapes, in the same order. A
-/// gradient may be missing on either side.
+/// Adds another rank's gradients to `model`. Both must list the same parameters, with the same types and shapes, in the same order. A gradient may be
+/// missing on either side.
 pub(crate) fn join(model: &mut [Entry], other: &[Entry]) -> Result<(), Difference> {
     let text = |entry: Option<&Entry>| entry.map_or_else(|| "no parameter".into(), Entry::text);
     for place in 0..model.len().max(other.len()) {
@@ -42,7 +42,7 @@ impl Entry {
         Self { spec, ..self.clone() }
     }
 
-    /// Returns the parameter as an error tells it.
+    /// Returns the parameter's text in error messages.
     pub(crate) fn text(&self) -> String {
         match &self.spec {
             Some(spec) => format!("`{}` {spec}", self.name),
@@ -51,15 +51,15 @@ impl Entry {
     }
 }
 
-/// Types whose gradients are averaged, by the byte that stands for them.
+/// Types of gradients that can be averaged. The position of a type is its byte in an encoded model.
 const TYPES: [DType; 3] = [DType::BF16, DType::F16, DType::F32];
 
-/// Returns true if tensors of this type travel between ranks.
+/// Returns true if ranks can exchange tensors of this type.
 pub(crate) fn travels(dtype: DType) -> bool {
     TYPES.contains(&dtype)
 }
 
-/// Returns a model as bytes: of each parameter the name, the type, and the shape.
+/// Encodes a model: name, type and shape of each parameter.
 pub(crate) fn encode(model: &[Entry]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let word = |bytes: &mut Vec<u8>, word: usize| bytes.extend((word as u64).to_le_bytes());
@@ -78,7 +78,7 @@ pub(crate) fn encode(model: &[Entry]) -> Vec<u8> {
     bytes
 }
 
-/// Returns the model of these bytes; what is cut off counts as no parameter.
+/// Decodes a model. A truncated parameter at the end is left out.
 pub(crate) fn decode(mut bytes: &[u8]) -> Vec<Entry> {
     let mut model = Vec::new();
     while let Some(entry) = entry(&mut bytes) {

@@ -1,4 +1,4 @@
-//! Operations, casts, uploads and downloads, which are each rank's own.
+//! Operations, casts, uploads and downloads. Each rank does its own.
 
 use crate::{Group, Ranks};
 use binade_autocast::{Autocast, CacheKey};

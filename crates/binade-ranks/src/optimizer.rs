@@ -1,13 +1,13 @@
-//! Optimizers of the device itself, given averages.
+//! Optimizers of the wrapped device, which step with averaged gradients.
 
 use crate::{RankDevice, RankGrads, RanksError};
 use binade_core::{FoundInf, Optimizer};
 
-/// Optimizer of the device itself on a rank: a framework's, or one's own. It is given the average in place of this rank's gradients, and
-/// every rank's moves alike.
+/// Optimizer of the wrapped device on a rank: a framework's or a custom one. It gets the averaged gradients instead of this rank's own, so every rank
+/// makes the same step.
 ///
-/// It can be made for each step, of a reference. It takes [`Partition::Whole`](crate::Partition), since the optimizer's parameters are whole.
-/// `MasterOptimizer` and `HostOptimizer` of [`Ranks`](crate::Ranks) take averages by themselves.
+/// You can construct it for each step from a reference. It needs [`Partition::Whole`](crate::Partition), since the optimizer has whole parameters.
+/// `MasterOptimizer` and `HostOptimizer` over [`Ranks`](crate::Ranks) use averages without it.
 ///
 /// # Examples
 ///

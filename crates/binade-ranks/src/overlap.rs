@@ -1,7 +1,7 @@
-//! The thread that exchanges buckets while backward goes on, by a group of its own.
+//! Thread that exchanges buckets during backward, by a group of its own.
 //!
-//! A group's calls block, so that they are another thread's. Its ranks meet before the first bucket: one that divides gradients otherwise is
-//! known to all of them before any waits for bytes that do not come.
+//! A group's calls block, so another thread makes them. Its ranks meet before the first bucket. If one divides gradients differently, all learn it
+//! before any waits for bytes that never arrive.
 
 use crate::{
     Desync, Group, GroupError,
@@ -21,7 +21,7 @@ use std::{
 /// Averages of a step in the set's order.
 type Outcome = Result<Averages, Apart>;
 
-/// Thread that exchanges buckets, and the size of a bucket. It ends when this is dropped, within the group's patience.
+/// Thread that exchanges buckets, and the size of a bucket. Dropping this ends the thread within the group's patience.
 #[derive(Debug)]
 pub(crate) struct Exchanger {
     pub(crate) bucket_bytes: usize,
@@ -37,17 +37,17 @@ struct Step {
     shards: usize,
     /// True if the averages are this rank's slices.
     is_sliced: bool,
-    /// Every bucket of the first shard, then every bucket of the next. An end before the last means that backward was given up.
+    /// Every bucket of the first shard, then every bucket of the next. If the channel closes before the last bucket, backward was abandoned.
     buckets: Receiver<Shard>,
     done: Sender<Outcome>,
 }
 
-/// Averages that are on their way.
+/// Averages that are being computed.
 #[derive(Debug)]
 pub(crate) struct Pending(Mutex<Receiver<Outcome>>);
 
 impl Exchanger {
-    /// Starts the thread, which takes the group.
+    /// Starts the thread, which owns the group.
     pub(crate) fn start<G: Group>(group: G, bucket_bytes: usize) -> io::Result<Self> {
         let (steps, queue) = mpsc::channel::<Step>();
         let run = move || {
@@ -58,7 +58,7 @@ impl Exchanger {
                     Some(apart) => Err(Apart::clone(apart)),
                 };
                 end = outcome.as_ref().err().cloned();
-                // Nobody waits where the gradients were dropped, or some rank overflowed.
+                // Nobody waits if the gradients were dropped, or if some rank overflowed.
                 drop(step.done.send(outcome));
             }
         };
@@ -66,7 +66,7 @@ impl Exchanger {
         Ok(Self { bucket_bytes, steps: Some(Mutex::new(steps)), thread: Some(thread) })
     }
 
-    /// Begins the exchange of so many shards. Returns where their buckets go, and what comes of them: averages, or this rank's slices.
+    /// Begins the exchange of this rank's shards. Returns the sender for their buckets, and the pending averages, whole or this rank's slices.
     pub(crate) fn begin(
         &self,
         layout: Arc<Layout>,
@@ -77,7 +77,7 @@ impl Exchanger {
         let (done, outcome) = mpsc::channel();
         if let Some(steps) = &self.steps {
             let steps = steps.lock().unwrap_or_else(PoisonError::into_inner);
-            // A thread that is gone is told of by the outcome that does not come.
+            // If the thread has ended, the outcome is missing, which `wait` reports.
             drop(steps.send(Step { layout, shards, is_sliced, buckets, done }));
         }
         (sender, Pending(Mutex::new(outcome)))
@@ -104,9 +104,9 @@ impl Pending {
     }
 }
 
-/// Exchanges all buckets of a step, and returns the averages.
+/// Exchanges all buckets of a step and returns the averages.
 ///
-/// A rank that gives up its backward sends zeros from there on, so that no other waits for it; `unscale` tells them.
+/// A rank that abandons its backward sends zeros for the remaining buckets, so that no other rank waits for it; `unscale` reports the failure.
 fn exchange<G: Group>(group: &G, step: &Step, buffers: &mut Buffers) -> Outcome {
     let Step { layout, shards, is_sliced, buckets, .. } = step;
     let all = meet(group, layout, *shards)?;
@@ -114,7 +114,7 @@ fn exchange<G: Group>(group: &G, step: &Step, buffers: &mut Buffers) -> Outcome 
     let bucket = |bucket: usize| {
         let entries = layout.entries(bucket);
         let round = Round::whole(&entries, group.ranks());
-        // Terms that came so far, by shard.
+        // Terms received so far, by shard.
         (round, Vec::new(), average::empty(group, &entries, *is_sliced))
     };
     let mut all_buckets: Vec<_> = (0..layout.buckets.len()).map(bucket).collect();
@@ -135,7 +135,7 @@ fn exchange<G: Group>(group: &G, step: &Step, buffers: &mut Buffers) -> Outcome 
     Ok(layout.in_set_order(all_buckets.into_iter().flat_map(|(.., averages)| averages).collect()))
 }
 
-/// Returns the terms of one bucket in the order of ranks, and of the shards of each. They came in the order of shards.
+/// Reorders the terms of one bucket from the order of shards to the order of ranks, and of shards within a rank.
 fn in_order_of_ranks(mut by_shard: Vec<Vec<u8>>, shards: &[usize]) -> Vec<u8> {
     if by_shard.len() == 1 {
         return by_shard.swap_remove(0);
@@ -152,7 +152,7 @@ fn in_order_of_ranks(mut by_shard: Vec<Vec<u8>>, shards: &[usize]) -> Vec<u8> {
     ordered
 }
 
-/// Meets the other ranks before the first bucket, and returns the number of shards of each.
+/// Meets the other ranks before the first bucket, and returns each rank's number of shards.
 fn meet<G: Group>(group: &G, layout: &Layout, shards: usize) -> Result<Vec<usize>, Apart> {
     const WORDS: usize = 2;
     let own: Vec<u8> =
@@ -167,7 +167,7 @@ fn meet<G: Group>(group: &G, layout: &Layout, shards: usize) -> Result<Vec<usize
     Ok(shards.collect())
 }
 
-/// Fails where ranks divide gradients into other buckets.
+/// Returns an error if ranks divide gradients into different buckets.
 fn agree(rows: &[[u64; 2]]) -> Result<(), Apart> {
     let ranks: Vec<usize> = (0..rows.len()).filter(|rank| rows[*rank][1] != rows[0][1]).collect();
     match ranks.first() {

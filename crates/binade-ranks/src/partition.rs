@@ -1,4 +1,4 @@
-//! Setting of what each rank keeps of the optimizer's state.
+//! Partition of the optimizer state among ranks.
 
 use binade_master_weights::MasterStore;
 
@@ -22,9 +22,9 @@ pub enum Partition {
     Slices,
 }
 
-/// Returns true if masters of a slice are a slice of the masters.
+/// Returns true if the masters of a slice equal the slice of the whole masters.
 pub(crate) fn is_divisible(store: MasterStore) -> bool {
-    // One exponent is of all elements of a tensor. A store to come is refused until it is known.
+    // A shared exponent depends on all elements of a tensor. Unknown future stores are refused.
     matches!(
         store,
         MasterStore::Copy

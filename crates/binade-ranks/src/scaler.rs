@@ -1,4 +1,4 @@
-//! Unscaling, which is where ranks meet, and arithmetic on averages.
+//! Unscaling, in which ranks meet, and arithmetic on averages.
 
 use crate::{
     Desync, Group, RankDevice, RankGrads, Ranks, RanksError,
@@ -53,13 +53,13 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         })
     }
 
-    /// Returns the average of all ranks' shards, unscaled, and what all found.
+    /// Returns the unscaled average of all ranks' shards, and their joint found-inf result.
     fn unscale_shards(
         &self,
         shards: &[Set<D>],
         scale: &ScaleState,
     ) -> Result<(Sets<D>, FoundInf), Failed<D>> {
-        // One set is its own average.
+        // A single set is its own average.
         let is_alone = self.group().ranks() == 1 && shards.len() == 1;
         let (model, found, packed, own) = self.own_part(|device| {
             let model = self.model_of(device, shards)?;
@@ -83,7 +83,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         Ok((sets, met.found))
     }
 
-    /// Returns this rank's own gradients, of its first shard, unscaled.
+    /// Returns the unscaled gradients of this rank's first shard.
     fn unsent(
         &self,
         shards: &[Set<D>],
@@ -108,8 +108,8 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         self.divided(&met.model, averages, scale)
     }
 
-    /// Returns the average of shards that were sent during backward, unscaled, and what all ranks found. It has the bits that
-    /// [`unscale_shards`](Self::unscale_shards) gives.
+    /// Returns the unscaled average of shards that were sent during backward, and the joint found-inf result of all ranks. The bits equal those of
+    /// [`unscale_shards`](Self::unscale_shards).
     fn unscale_sent(
         &self,
         sent: Sent<D>,
@@ -126,7 +126,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         let (call, shards) = (Call::UnscaleSent, sent.sets.len());
         let met = self.meet(Statement { call, setting, model, shards, found })?;
         let sets = if met.found.overflow.is_some() {
-            // Averages that are still on their way are dropped with `sent`.
+            // Averages that are still being computed are dropped with `sent`.
             self.unsent(&sent.sets, met.model, scale)?
         } else {
             let averages = self.kept(sent.pending.wait())?;
@@ -135,7 +135,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         Ok((sets, met.found))
     }
 
-    /// Returns averages of scaled gradients as the device's set, unscaled.
+    /// Uploads averages of scaled gradients as the device's set, and unscales it.
     fn divided(
         &self,
         model: &[Entry],
@@ -150,13 +150,13 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
                     let shape = if self.is_sliced() { &own } else { &*spec.shape };
                     device.upload(&values, shape, DType::F32)
                 };
-                // Zeros were sent for a gradient that all lack.
+                // Zeros were sent for a gradient that is missing on all ranks.
                 let value = entry.spec.as_ref().zip(values).map(upload);
                 Ok(Named { name: entry.name.clone(), value: value.transpose()? })
             };
             let set: Result<Set<D>, D::Error> = model.iter().zip(averages).map(upload).collect();
             let mut set = D::Grads::from(set?);
-            // Finite gradients have a finite average: this pass finds nothing, and divides.
+            // Finite gradients have a finite average, so this pass only divides.
             device.unscale(&mut set, &device.upload_state(*scale)?)?;
             Ok(set)
         })?;
@@ -164,7 +164,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         Ok(if self.is_sliced() { slices(set) } else { Sets::Average(set) })
     }
 
-    /// Returns a finding that names this rank, if there are others.
+    /// Returns a found-inf result that names this rank, if there are several ranks.
     fn with_rank(&self, mut found: FoundInf) -> FoundInf {
         if let (Some(overflow), 2..) = (&mut found.overflow, self.group().ranks()) {
             overflow.rank = u32::try_from(self.group().rank()).ok();
@@ -177,8 +177,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         model_of(device, shards).map_err(|values| shards_differ(self.group().rank(), values))
     }
 
-    /// Does a pass over an average, which finds the same on every rank that has the same average; ranks that found another thing,
-    /// or were asked for one, are told.
+    /// Runs a pass over an average. It returns an error if ranks differ in the found-inf result or in the arguments of the call.
     fn agreed(
         &self,
         call: Call,
@@ -191,7 +190,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
     }
 }
 
-/// Looks at each shard's own gradients. Returns what was found in all, and the first set, unscaled.
+/// Checks each shard's own gradients. Returns their joint found-inf result, and the first set, unscaled.
 fn inspect<D: RankDevice>(
     device: &D,
     shards: &[Set<D>],
@@ -229,7 +228,7 @@ fn shards_differ<E>(rank: usize, values: model::Difference) -> RanksError<E> {
     RanksError::Desync(Desync { what: "the shards of one rank", ranks: vec![rank], values })
 }
 
-/// Returns the bytes of the gradients of shards, in their own types, and the finding of all as backward left them.
+/// Returns the bytes of the shards' gradients, in their own types, and their found-inf result before unscaling.
 fn packed<D: RankDevice>(
     device: &D,
     shards: &[Set<D>],
@@ -256,12 +255,12 @@ fn packed<D: RankDevice>(
     Ok((packed, joint))
 }
 
-/// Returns the finding under a scale, of gradients as backward left them; `None` if it takes a pass over them.
+/// Returns the found-inf result of unscaling, computed from the result before unscaling; `None` if that needs a pass over the gradients.
 fn finding_at(found: FoundInf, scale: &ScaleState) -> Option<FoundInf> {
     Some(FoundInf { halted: scale.diverged, ..unscaled(found, scale.inverse())? })
 }
 
-/// `save_grads` gathers a sum of which each rank has slices, so that every rank has to call it.
+/// If ranks have slices of a sum, `save_grads` gathers them, so every rank has to call it.
 impl<D: RankDevice, G: Group> GradOps for Ranks<D, G> {
     fn clip_norm(
         &self,
@@ -273,7 +272,7 @@ impl<D: RankDevice, G: Group> GradOps for Ranks<D, G> {
         let is_sent = !matches!(grads.0, Sets::Unsent(..));
         let setting = format!("{norm:?} norm of at most {max}");
         if let Sets::Slices(slices) = &mut grads.0 {
-            // A limit is refused in the device's words.
+            // An invalid limit gives the device's error.
             let none = &mut SliceGrads::<D>::none_of(Vec::new()).set;
             self.own_part(|device| {
                 let mut found = device.upload_found(verdict)?;
@@ -293,7 +292,7 @@ impl<D: RankDevice, G: Group> GradOps for Ranks<D, G> {
             device.clip_norm(set, norm, max, &mut found)?;
             let mut found = read(device, &found)?;
             if !is_sent {
-                // The norm of gradients of which one is not finite.
+                // Norm of gradients with an infinite or NaN element.
                 found.record_norm(if found.nans > 0 { f64::NAN } else { f64::INFINITY });
             }
             Ok(found)

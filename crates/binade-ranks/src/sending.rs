@@ -1,4 +1,4 @@
-//! Backward whose gradients are sent while it goes on.
+//! Backward that sends gradients while it runs.
 
 use crate::{
     Group, GroupError, RankDevice, RankGrads, Ranks, RanksError,
@@ -12,30 +12,30 @@ use crate::{
 use binade_core::{FoundInf, Handle, MergeRule, Named, NamedGrads, TensorSpec};
 use std::sync::{Arc, mpsc::Sender};
 
-/// Callback that takes a gradient of one shard as soon as it is complete.
+/// Callback that receives each gradient of one shard as soon as it is complete.
 pub type Tell<'t, D> =
     dyn FnMut(Named<Option<<D as Handle>::Tensor>>) -> Result<(), Failed<D>> + 't;
 
-/// Sets of a rank's shards, whose average is on its way.
+/// Sets of a rank's shards, whose average is being computed.
 pub(crate) struct Sent<D: Handle> {
     pub(crate) sets: Vec<NamedGrads<D::Tensor>>,
-    /// Finding of all shards, as backward left them.
+    /// Found-inf result of all shards before unscaling.
     pub(crate) found: FoundInf,
     pub(crate) pending: Pending,
     pub(crate) bucket_bytes: usize,
 }
 
 impl<D: RankDevice, G: Group> Ranks<D, G> {
-    /// Makes `device` this process's or thread's rank of a group, and lets [`backward`](Self::backward) send gradients while it goes on.
+    /// Makes `device` this process's or thread's rank of a group, and lets [`backward`](Self::backward) send gradients while it runs.
     ///
-    /// `groups` are two groups of the same ranks: [`threads`](crate::threads) called twice, or a duplicated communicator of MPI. The first is
-    /// that of [`new`](Self::new). The second is a thread's, which exchanges gradients in buckets of `bucket_bytes`; 25 MB (`25 << 20`)
-    /// suits models of some hundred MB, and a tenth of the gradients smaller ones. The last bucket is complete when backward ends, so that
-    /// its exchange is hidden by nothing. Averages and findings have the bits that they have without.
+    /// `groups` are two groups of the same ranks: [`threads`](crate::threads) called twice, or a duplicated MPI communicator. The first is used as in
+    /// [`new`](Self::new). The second belongs to a background thread that exchanges gradients in buckets of `bucket_bytes` bytes. 25 MB (`25 << 20`)
+    /// suits models of some hundred MB; for smaller models, use a tenth of the gradients' size. The last bucket completes when backward ends, so its
+    /// exchange does not overlap. Averages and found-inf results have the same bits as without overlap.
     ///
     /// # Errors
     ///
-    /// If the groups differ in rank or in number of ranks; if no thread can be started.
+    /// Returns an error if the groups differ in rank or in number of ranks, or if no thread can be started.
     pub fn overlapping(
         device: D,
         groups: [G; 2],
@@ -55,16 +55,16 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         Ok(Self::made(device, first, Some(exchanger.map_err(|error| failed(error.to_string()))?)))
     }
 
-    /// Runs backward on each of this rank's `losses`, one for each of its shards, and returns their gradients. On a device that is
-    /// [`overlapping`](Self::overlapping) they are sent meanwhile; on any other `unscale` sends them.
+    /// Runs backward on each of this rank's `losses`, one for each of its shards, and returns their gradients. A device made by
+    /// [`overlapping`](Self::overlapping) sends them during backward; otherwise `unscale` sends them.
     ///
-    /// `run` differentiates one loss, and tells the gradient of each of `params` as soon as it is complete, in any order. One that it
-    /// does not tell, or tells as `None`, is missing. A gradient is read off the device when it is told, which waits for it.
+    /// `run` differentiates one loss, and passes the gradient of each of `params` to the callback as soon as it is complete, in any order. A gradient
+    /// that is not passed, or passed as `None`, is missing. The callback waits for the device and downloads the gradient.
     ///
     /// # Errors
     ///
-    /// That of `run`, of which the other ranks hear in their `unscale`; if a gradient is of no parameter, or of another type or shape, or is
-    /// told twice; if the device fails.
+    /// Returns the error of `run`, which the other ranks get in their `unscale`. Also returns an error if a gradient belongs to no parameter, has
+    /// another type or shape than its parameter, or is passed twice, and if the device fails.
     ///
     /// # Examples
     ///
@@ -132,7 +132,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         E: From<RanksError<D::Error>>,
         F: FnMut(&L, &mut Tell<'_, D>) -> Result<(), E>,
     {
-        // One rank sends nothing.
+        // A single rank sends nothing.
         let exchanger = self.exchanger().filter(|_| self.group().ranks() > 1);
         let model = self.alone(|device| Ok(model_of(device, params)))?;
         let bucket_bytes = exchanger.map_or(0, |it| it.bucket_bytes);
@@ -165,7 +165,7 @@ fn model_of<D: RankDevice>(device: &D, params: &D::Params) -> Vec<Entry> {
     params.iter().map(entry).collect()
 }
 
-/// Gradients of one shard as they are told, on their way to buckets where there are some.
+/// Gradients of one shard, collected as backward reports them, and packed into buckets if the device overlaps.
 struct Telling<'a, D: RankDevice> {
     device: &'a D,
     layout: &'a Layout,
@@ -211,17 +211,17 @@ impl<'a, D: RankDevice> Telling<'a, D> {
         Ok(())
     }
 
-    /// Sends the buckets that are complete.
+    /// Sends the complete buckets.
     fn send(&mut self) {
         if let Some((packing, to)) = &mut self.packing {
             while let Some(bucket) = packing.take() {
-                // A thread that has stopped says why when it is waited for.
+                // If the thread has stopped, waiting for it returns the reason.
                 drop(to.send(bucket));
             }
         }
     }
 
-    /// Returns the set, and the finding of what was packed. Gradients that were not told are missing.
+    /// Returns the set, and the found-inf result of the packed gradients. Gradients that were not reported are missing.
     fn end(mut self) -> (NamedGrads<D::Tensor>, FoundInf) {
         if let Some((packing, _)) = &mut self.packing {
             let untold = (0..self.is_told.len()).filter(|place| !self.is_told[*place]);

@@ -1,11 +1,11 @@
-//! Losses of a rank with several shards, and of a framework that knows nothing of ranks.
+//! Losses of a rank with several shards, and losses of a framework without ranks.
 
 use crate::{Group, RankDevice, Ranks, RanksError};
 use binade_grad_scaler::{Loss, ScaleState, ScaleStore};
 
-/// Losses of the shards of a rank, scaled by one scale. `backward` differentiates each, and gives a set of gradients for each.
+/// Losses of a rank's shards, scaled by one scale. `backward` returns a set of gradients for each.
 ///
-/// It is for losses that know of the ranks, as those on a tape of [`Ranks`]. Losses of the device itself go into a `Vec`.
+/// Use it for losses of [`Ranks`], such as those on its tape. Losses of the wrapped device go into a `Vec`.
 #[derive(Clone, Debug)]
 pub struct Shards<L>(pub Vec<L>);
 
@@ -21,10 +21,10 @@ impl<D: ScaleStore, L: Loss<D>> Loss<D> for Shards<L> {
     }
 }
 
-/// Losses of a rank's shards, which are the device's own: tensors of a framework, or of one's own. A list of one is a rank with one shard.
+/// Losses of a rank's shards on the wrapped device: tensors of a framework, or custom ones. A rank with one shard has a list of one.
 ///
-/// The list is [`Ranks`]' loss, since no other crate can say that a framework's tensor is one. `backward` differentiates each loss as
-/// without ranks, and gives a list of sets.
+/// The loss is a list because no other crate can implement [`Loss`] of [`Ranks`] for a framework's tensor. `backward` differentiates each loss as
+/// without ranks, and returns a list of sets.
 impl<D, G, L> Loss<Ranks<D, G>> for Vec<L>
 where
     D: RankDevice,

@@ -1,29 +1,29 @@
-//! Norms of slices: the same bits however elements are divided among ranks.
+//! Norms of slices. They have the same bits for every division of the elements among ranks.
 
 use binade_grad_scaler::Norm;
 
-/// Number of digits of a sum of squares: 640 bits, of which the squares of all `f32` take 554.
+/// Number of 32-bit digits of a sum of squares: 640 bits. The squares of all `f32` need 554.
 const DIGITS: usize = 20;
 
-/// Exponent of the lowest bit of a sum: that of the square of the smallest `f32`.
+/// Exponent of the lowest bit of a sum, which is that of the squared smallest `f32`.
 const LOWEST: i32 = -298;
 
 /// Number of bytes of one set's sizes.
 pub(crate) const BYTES: usize = 8 * (DIGITS + 1);
 
-/// Sum of squares, exact, and largest absolute value of a set of elements.
+/// Exact sum of squares and largest absolute value of a set of elements.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sizes {
-    /// Digits of 32 bits, lowest first, of the sum over 2^-298. Adding to one does not carry.
+    /// Digits of 32 bits of the sum divided by 2^-298, lowest first. Additions to a digit are carried later.
     squares: [u64; DIGITS],
-    /// Infinite or NaN where an element is.
+    /// Largest absolute value; infinite or NaN if an element is.
     largest: f32,
 }
 
 impl Sizes {
     /// Adds elements.
     pub(crate) fn add(&mut self, elements: &[f32]) {
-        // 2^30 elements leave room for what was in a digit.
+        // After 2^30 elements a digit still has room for its previous value.
         for elements in elements.chunks(1 << 30) {
             for element in elements {
                 self.add_largest(element.abs());
@@ -36,7 +36,7 @@ impl Sizes {
     }
 
     fn add_largest(&mut self, size: f32) {
-        // A NaN stays.
+        // A NaN is kept.
         if size > self.largest || size.is_nan() {
             self.largest = size;
         }
@@ -46,7 +46,7 @@ impl Sizes {
     fn add_square(&mut self, element: f32) {
         let bits = element.to_bits();
         let (exponent, fraction) = (bits >> 23 & 0xff, u64::from(bits & 0x7f_ffff));
-        // Subnormal numbers have the lowest exponent, and no bit before the fraction.
+        // Subnormal numbers have the lowest exponent and no implicit bit.
         let mantissa = if exponent == 0 { fraction } else { fraction | 1 << 23 };
         let place = 2 * exponent.saturating_sub(1);
         let square = u128::from(mantissa * mantissa) << (place % 32);
@@ -81,7 +81,7 @@ impl Sizes {
         self.add_largest(f32::from_bits(words.next().unwrap_or_default() as u32));
     }
 
-    /// Returns a norm of all elements: infinite where one is, and NaN where one is.
+    /// Returns the norm of all elements; infinite or NaN if an element is.
     #[expect(clippy::cast_precision_loss, reason = "digits have 32 bits")]
     pub(crate) fn norm(&self, norm: Norm) -> f64 {
         match norm {

@@ -1,4 +1,4 @@
-//! Averages of which each rank has a slice: verdicts and norms that are of all slices, and sets that are whole again.
+//! Averages of which each rank has a slice: found-inf results and norms over all slices, and the gathering of whole sets.
 
 use crate::{
     Group, GroupError, RankDevice, RankGrads, Ranks, RanksError,
@@ -18,14 +18,14 @@ use binade_core::{
 use binade_grad_scaler::{Norm, ScaleState};
 use std::mem;
 
-/// Clip of some gradients together: of those whose place is that of the limit.
+/// Clip of the gradients, in groups: each limit applies to the gradients with its position.
 pub(crate) struct Clips<'c> {
     pub(crate) places: &'c [Option<usize>],
     pub(crate) limits: &'c [(Norm, f32)],
 }
 
 impl<D: RankDevice, G: Group> Ranks<D, G> {
-    /// Unscales slices, and returns what was found in those of all ranks.
+    /// Unscales slices, and returns the found-inf result of all ranks' slices.
     pub(crate) fn unscale_slices(
         &self,
         slices: &mut SliceGrads<D>,
@@ -52,7 +52,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         Ok(FoundInf { missing, ..joined(&met.findings, model) })
     }
 
-    /// Clips slices by norms of all ranks' slices, which it returns. They are the same bits on any number of ranks.
+    /// Clips slices by the norms of all ranks' slices, and returns the norms. Their bits do not depend on the number of ranks.
     pub(crate) fn clip_slices(
         &self,
         slices: &mut SliceGrads<D>,
@@ -96,7 +96,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         Ok(norms)
     }
 
-    /// Returns the sum of slices, or `sum` where the finding is raised.
+    /// Returns the sum of slices, or `sum` if the found-inf result is raised.
     pub(crate) fn accumulate_slices(
         &self,
         sum: Option<RankGrads<D>>,
@@ -119,7 +119,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         Ok(RankGrads(Sets::Slices(SliceGrads { set, model })))
     }
 
-    /// Returns this rank's slices of gradients, as parts of the whole ones.
+    /// Returns this rank's slices of gradients, saved as parts of the whole gradients.
     pub(crate) fn save_own_grads(
         &self,
         SliceGrads { set, model }: &SliceGrads<D>,
@@ -135,7 +135,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         Ok(own.into_iter().zip(model).map(slice).collect())
     }
 
-    /// Returns whole gradients, of all ranks' slices.
+    /// Gathers whole gradients from all ranks' slices.
     pub(crate) fn gather_grads(
         &self,
         call: Call,
@@ -154,7 +154,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         Ok(model.iter().map(grad).collect())
     }
 
-    /// Returns this rank's slices of gradients that are whole, or such slices.
+    /// Returns this rank's slices of gradients, which may be whole or already slices.
     pub(crate) fn cut_grads(
         &self,
         saved: &NamedGrads<RawTensor>,
@@ -178,7 +178,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
     }
 }
 
-/// Returns `f32` gradients as tensors of the device.
+/// Uploads `f32` gradients to the device.
 pub(crate) fn upload<D: RankDevice>(
     device: &D,
     saved: &NamedGrads<RawTensor>,
@@ -193,7 +193,7 @@ pub(crate) fn upload<D: RankDevice>(
     saved.iter().map(grad).collect()
 }
 
-/// Returns the findings of slices as one: the first overflow is the first of the whole set.
+/// Joins the found-inf results of slices. The first overflow is the first of the whole set.
 fn joined(findings: &[FoundInf], model: &[Entry]) -> FoundInf {
     let mut all = FoundInf::default();
     for own in findings {
@@ -207,7 +207,7 @@ fn joined(findings: &[FoundInf], model: &[Entry]) -> FoundInf {
     FoundInf { overflow: overflows.min_by_key(place).cloned(), ..all }
 }
 
-/// Returns the sizes of all ranks' elements.
+/// Returns the sizes of all ranks' slices together.
 fn joint_sizes<G: Group>(group: &G, own: &[Sizes]) -> Result<Vec<Sizes>, GroupError> {
     let own: Vec<u8> = own.iter().flat_map(Sizes::to_bytes).collect();
     let mut all = vec![0; own.len() * group.ranks()];
@@ -221,7 +221,7 @@ fn joint_sizes<G: Group>(group: &G, own: &[Sizes]) -> Result<Vec<Sizes>, GroupEr
     Ok(joint)
 }
 
-/// Returns the error of the first gradient whose whole shape is another than before.
+/// Returns the error for the first gradient whose whole shape has changed.
 fn other_shapes<E>(model: &[Entry], other: &[Entry]) -> RanksError<E> {
     let differs = |(own, other): &(&Entry, &Entry)| {
         own.spec.as_ref().zip(other.spec.as_ref()).is_some_and(|(own, other)| own != other)

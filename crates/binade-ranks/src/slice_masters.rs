@@ -1,4 +1,4 @@
-//! Masters of slices: each rank steps its slice of every parameter, and parameters are whole again on all.
+//! Masters of slices: each rank steps its slice of every parameter, then all ranks gather whole parameters.
 
 use crate::{
     Group, RankDevice, RankGrads, Ranks, RanksError,
@@ -18,7 +18,8 @@ use std::collections::HashMap;
 type Param<D> = Named<<D as binade_core::Handle>::Tensor>;
 
 impl<D: RankDevice, G: Group> Ranks<D, G> {
-    /// Returns an error where a store or a rule cannot be cut, on however many ranks, so that a run that one rank begins goes on with more.
+    /// Returns an error if the store or the rule cannot work on slices. The check does not depend on the number of ranks, so that more ranks can
+    /// continue a run begun on one.
     pub(crate) fn divisible(&self, config: &OptimizerConfig) -> Result<(), Failed<D>> {
         if self.partition() == crate::Partition::Whole {
             return Ok(());
@@ -32,14 +33,14 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         }
     }
 
-    /// Returns this rank's slices of parameters as they are now, of one axis each.
+    /// Returns this rank's one-dimensional slices of the current parameters.
     ///
-    /// They are not kept from step to step: whoever holds parameters may have replaced one.
+    /// They are not kept between steps, since the program may replace a parameter.
     pub(crate) fn cut(&self, device: &D, params: &D::Params) -> Result<D::Params, D::Error> {
         let slice = |Named { name, value }: &Param<D>| {
             let dtype = device.dtype(value);
             if !travels(dtype) {
-                // The device refuses to train it.
+                // The device refuses to train this type.
                 return Ok(Named { name: name.clone(), value: value.clone() });
             }
             let values = device.download(value)?;
@@ -49,7 +50,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         params.iter().map(slice).collect()
     }
 
-    /// Returns the forms of whole parameters.
+    /// Returns names, types and shapes of whole parameters.
     pub(crate) fn model(&self, params: &D::Params) -> Vec<Entry> {
         params.iter().map(|param| self.entry(param, self.device().dtype(&param.value))).collect()
     }
@@ -59,7 +60,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         Entry { name: name.clone(), spec, is_whole: true }
     }
 
-    /// Makes masters of this rank's slices, and stores parameters as the configuration says.
+    /// Makes masters of this rank's slices, and casts parameters as the configuration says.
     pub(crate) fn masters_of_slices(
         &self,
         params: &mut D::Params,
@@ -75,7 +76,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         Ok(masters)
     }
 
-    /// Steps this rank's slices, and gathers what was stored unless the step is skipped.
+    /// Steps this rank's slices, and gathers the parameters unless the step is skipped.
     pub(crate) fn step_slices(
         &self,
         params: &mut D::Params,
@@ -120,7 +121,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         Ok(())
     }
 
-    /// Numbers the elements of slices as those of whole parameters, where a store rounds by their numbers.
+    /// Numbers the elements of slices as in the whole parameters, for a store whose rounding depends on the index.
     fn number(
         &self,
         device: &D,
@@ -138,7 +139,7 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
         device.set_offsets(masters, &params.iter().map(first).collect::<Vec<_>>())
     }
 
-    /// Replaces parameters by those of which the ranks have these slices, in the slices' types.
+    /// Replaces parameters by whole ones, gathered from the ranks' slices, in the slices' types.
     pub(crate) fn gather_params<'p>(
         &self,
         call: Call,
@@ -175,12 +176,12 @@ impl<D: RankDevice, G: Group> Ranks<D, G> {
     }
 }
 
-/// Returns the forms of gradients that a step moves parameters by.
+/// Returns types and shapes of the gradients that a step applies.
 fn moved(model: &[Entry]) -> HashMap<&str, &TensorSpec> {
     model.iter().filter_map(|entry| Some((&*entry.name, entry.spec.as_ref()?))).collect()
 }
 
-/// Checks what slices do not show: that whole gradients have the shapes of their parameters.
+/// Checks that whole gradients have the shapes of their parameters, which slices do not show.
 fn check_shapes<D: RankDevice>(
     device: &D,
     params: &D::Params,

@@ -1,4 +1,4 @@
-//! Snapshots of masters of slices: of whole tensors, which go with any number of ranks, or of the rank's slices of them.
+//! Snapshots of masters of slices: whole tensors, which any number of ranks can load, or the rank's slices of them.
 
 use crate::{
     Group, RankDevice, Ranks, average,
@@ -12,7 +12,7 @@ use binade_core::{Named, RawTensor, TensorSpec};
 use binade_master_weights::{LoadError, SavedParameter, Snapshot, StateKind, check_saved_slices};
 use std::{iter, ops::Range, sync::Arc};
 
-/// Tensor that has something of each element of a parameter.
+/// Tensor with a value for each element of a parameter.
 struct Part<'s> {
     name: Arc<str>,
     /// `None` is the parameter itself.
@@ -21,20 +21,20 @@ struct Part<'s> {
 }
 
 impl Part<'_> {
-    /// Returns the form for a parameter of this shape.
+    /// Returns type and shape for a parameter of this shape.
     fn spec(&self, shape: &[usize]) -> TensorSpec {
         let dtype = self.raw.spec().dtype;
         self.kind.map_or_else(|| TensorSpec::new(dtype, shape), |kind| kind.spec(dtype, shape))
     }
 
-    /// Returns its division among ranks, for a parameter of so many elements.
+    /// Returns the tensor's division among ranks, for a parameter of this many elements.
     fn divided(&self, elements: usize) -> Divided<'_> {
         let width = self.spec(&[1]).bytes().unwrap_or_default();
         Divided { name: &self.name, elements, width }
     }
 }
 
-/// Returns the tensors of a parameter that are divided among ranks: all but those of one form whatever its shape.
+/// Returns the tensors of a parameter that are divided among ranks: all whose shape depends on the parameter's.
 fn parts(SavedParameter { name, value, kept, .. }: &mut SavedParameter) -> Vec<Part<'_>> {
     let kept = kept.iter_mut().map(|(kind, raw)| (Some(*kind), raw));
     let all = iter::once((None, value)).chain(kept);
@@ -43,7 +43,7 @@ fn parts(SavedParameter { name, value, kept, .. }: &mut SavedParameter) -> Vec<P
 }
 
 impl<D: RankDevice + Snapshot, G: Group> Ranks<D, G> {
-    /// Returns whole parameters with whole states, of all ranks' slices.
+    /// Gathers whole parameters and states from all ranks' slices.
     pub(crate) fn save_slices(
         &self,
         params: &D::Params,
@@ -86,7 +86,7 @@ impl<D: RankDevice + Snapshot, G: Group> Ranks<D, G> {
         Ok(saved)
     }
 
-    /// Loads this rank's slices of a file, and the parameters whole, or this rank's slices of them where the file has no more.
+    /// Loads this rank's slices of a file and whole parameters, or only this rank's slices of parameters if the file has no more.
     pub(crate) fn load_slices(
         &self,
         device: &D,
@@ -115,7 +115,7 @@ impl<D: RankDevice + Snapshot, G: Group> Ranks<D, G> {
         })
     }
 
-    /// Gathers parameters of which each rank has loaded its slice.
+    /// Gathers whole parameters after each rank has loaded its slices.
     pub(crate) fn gather_loaded(&self, params: &mut D::Params) -> Result<(), Failed<D>> {
         let slices = self.own_part(|device| Ok(self.cut(device, params)?))?;
         self.gather_params(Call::Load, params.iter_mut().zip(&slices))
@@ -136,14 +136,14 @@ impl<D: RankDevice + Snapshot, G: Group> Ranks<D, G> {
         saved
     }
 
-    /// Returns the elements of a tensor that this rank owns, for a parameter of so many elements.
+    /// Returns the elements of a tensor that this rank owns, for a parameter of this many elements.
     fn own_elements(&self, part: &Part<'_>, elements: usize) -> Range<usize> {
         let own = self.own_slice(&part.name, elements);
         let width = part.kind.and_then(StateKind::width).unwrap_or(1);
         own.start * width..own.end * width
     }
 
-    /// Returns whole values in `f32`, of all ranks' slices.
+    /// Gathers whole `f32` values from all ranks' slices.
     pub(crate) fn export_slices(
         &self,
         params: &D::Params,
@@ -166,7 +166,7 @@ impl<D: RankDevice + Snapshot, G: Group> Ranks<D, G> {
     }
 }
 
-/// Returns the parts of a saved parameter, each with the parameter's whole form.
+/// Returns the parts of a saved parameter, each with its type and whole shape.
 fn with_specs<'s>(
     (saved, entry): (&'s mut SavedParameter, &'s Entry),
 ) -> impl Iterator<Item = (Part<'s>, &'s TensorSpec)> {

@@ -1,9 +1,9 @@
-//! Division of tensors among ranks: each tensor is cut into one slice a rank.
+//! Division of tensors among ranks: each tensor has one slice for each rank.
 
 use crate::{Group, GroupError, header::hash};
 use std::ops::Range;
 
-/// Tensor that is divided among ranks. What a rank owns of it depends on nothing else.
+/// Tensor that is divided among ranks. The slice that a rank owns depends only on these fields.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Divided<'m> {
     pub(crate) name: &'m str,
@@ -13,9 +13,9 @@ pub(crate) struct Divided<'m> {
 }
 
 impl Divided<'_> {
-    /// Returns the elements that `rank` owns. They follow those of the rank before it; no rank owns two more than another.
+    /// Returns the elements that `rank` owns. They follow those of the previous rank. The ranks' numbers of elements differ by at most one.
     pub(crate) fn slice(&self, rank: usize, ranks: usize) -> Range<usize> {
-        // The name chooses which ranks own one more, so that not all small tensors lie on the same.
+        // The name decides which ranks own one element more, so that small tensors are spread over the ranks.
         let name = usize::try_from(hash(self.name.as_bytes()) % ranks as u64).unwrap_or_default();
         let (each, more) = (self.elements / ranks, self.elements % ranks);
         let edge = |rank: usize| each * rank + (more * rank + name) / ranks;
@@ -34,7 +34,7 @@ pub(crate) fn bytes_of(tensors: &[Divided<'_>], rank: usize, ranks: usize) -> us
     tensors.iter().map(|tensor| tensor.bytes(rank, ranks).len()).sum()
 }
 
-/// Returns the whole bytes of each tensor, of every rank's own slices one behind the other.
+/// Gathers the whole bytes of each tensor from all ranks' concatenated slices.
 pub(crate) fn gather<G: Group>(
     group: &G,
     tensors: &[Divided<'_>],

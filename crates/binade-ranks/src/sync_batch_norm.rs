@@ -1,4 +1,4 @@
-//! Batch normalisation by the statistics of all ranks' batches.
+//! Batch normalisation with the joint statistics of all ranks' batches.
 
 use crate::{
     Group, Ranks, RanksError,
@@ -13,14 +13,14 @@ use binade_core::ops::{
     SyncBatchNorm, SyncBatchNormOutput, SyncedBatch, Upload,
 };
 
-/// Ranks meet twice in a pass: they compare the call, and gather a few numbers of each channel, which are joined in `f64` in the order
-/// of ranks. A rank whose batch is empty takes part.
+/// Ranks meet twice in a pass: they compare the call, and gather a few numbers for each channel. These are joined in `f64` in the order of ranks. A
+/// rank with an empty batch takes part.
 ///
-/// Each call is one batch of all ranks. Where a rank has several shards, its k-th call meets the other ranks' k-th: then statistics are
-/// those of all k-th shards, and depend on the number of ranks. A part that a tape computes again in backward meets again there.
+/// Each call normalises one batch of all ranks. If a rank has several shards, its k-th call meets the k-th calls of the other ranks. The statistics
+/// are then those of all k-th shards, and depend on the number of ranks. A checkpointed segment that a tape recomputes in backward meets again there.
 ///
-/// An infinite or NaN value of one rank reaches all through the statistics, and a gradient likewise. All overflow then, and a report
-/// names the first of them.
+/// An infinite or NaN value or gradient of one rank reaches all ranks through the statistics. All ranks then overflow, and the report names the first
+/// of them.
 impl<D, G: Group> SyncBatchNorm for Ranks<D, G>
 where
     D: BatchNorm + Autocast + Shaped + Upload + Download,
@@ -86,7 +86,7 @@ where
             let means = device.upload(&means, &[2, channels], DType::F32)?;
             let input = device.batch_norm_input_grad(grad, input, weight, stats, &means, eps)?;
             let (of_weight, of_bias) = own.split_at(channels);
-            // They are averaged with all other gradients in `unscale`.
+            // `unscale` averages them with all other gradients.
             let dtype = device.dtype(weight);
             let vector = |values: &[f32]| device.upload(values, &[channels], dtype);
             Ok(NormGrads { input, weight: vector(of_weight)?, bias: vector(of_bias)? })
@@ -95,7 +95,7 @@ where
 }
 
 impl<D: binade_core::Handle, G: Group> Ranks<D, G> {
-    /// Returns what each rank gives, which is as long on all.
+    /// Gathers the bytes of every rank. All ranks give the same number of bytes.
     fn gathered(&self, own: &[u8]) -> Result<Vec<Vec<u8>>, Failed<D>> {
         let ranks = self.group().ranks();
         let mut all = vec![0; own.len() * ranks];
@@ -104,7 +104,7 @@ impl<D: binade_core::Handle, G: Group> Ranks<D, G> {
     }
 }
 
-/// Refuses operands that do not fit the call.
+/// Returns an error if the operands' shapes or types do not fit the call.
 fn fits<D: Autocast + Shaped>(
     device: &D,
     call: &OpInvocation,
@@ -124,7 +124,7 @@ struct Moments {
 }
 
 impl Moments {
-    /// Computes them of an `input` `[N, C, ..]`. Fewer than two values have the variance 0.
+    /// Computes the statistics of an `input` `[N, C, ..]`. The variance of fewer than two values is 0.
     fn of<D>(device: &D, input: &D::Tensor) -> Result<Self, D::Error>
     where
         D: BatchNorm + Shaped + Download,
@@ -195,7 +195,7 @@ impl Joined {
         self.by_channel.iter().map(|[_, squares]| round(squares / count(self.samples))).collect()
     }
 
-    /// Moves running means and variances, whose part of this batch is its mean and unbiased variance.
+    /// Returns the running means and variances, updated by the batch's mean and unbiased variance.
     fn moved(&self, old: &[Vec<f32>; 2], momentum: f32) -> [Vec<f32>; 2] {
         let (momentum, divisors) = (f64::from(momentum), [1.0, count(self.samples) - 1.0]);
         [0, 1].map(|which| {

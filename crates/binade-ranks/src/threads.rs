@@ -1,4 +1,4 @@
-//! Ranks that are threads of one process.
+//! Group of ranks that are threads of one process.
 
 use crate::{Group, GroupError, group::copy};
 use std::{
@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Rank that is a thread of this process. Dropping it ends the group for the ranks that still wait for it.
+/// Rank that is a thread of this process. Dropping it ends the group for the ranks that still wait for this one.
 ///
 /// # Examples
 ///
@@ -33,7 +33,7 @@ pub struct Threads {
     shared: Arc<Shared>,
 }
 
-/// Makes a group of this many ranks, each for a thread, of which every call waits for the others as long as `patience`.
+/// Makes a group of `ranks` ranks, one for each thread. A call waits at most `patience` for the other ranks.
 pub fn threads(ranks: usize, patience: Duration) -> Vec<Threads> {
     let table = Table { given: vec![None; ranks], ..Table::default() };
     let shared = Arc::new(Shared { table: Mutex::new(table), changed: Condvar::new() });
@@ -47,12 +47,12 @@ struct Shared {
     changed: Condvar,
 }
 
-/// State of the call that ranks are making.
+/// State shared by the ranks of a group during a call.
 #[derive(Debug, Default)]
 struct Table {
-    /// Number of calls that all ranks have come to.
+    /// Number of calls that all ranks have reached.
     complete: u64,
-    /// Parts of the last of them. The next call cannot be complete before every rank has taken these.
+    /// Parts of the last complete call. The next call cannot complete before every rank has taken these.
     last: Arc<[Part]>,
     /// Parts of the next call, by rank.
     given: Vec<Option<Part>>,
@@ -67,7 +67,7 @@ struct Table {
 struct Part {
     call: &'static str,
     bytes: Vec<u8>,
-    /// Number of bytes for each rank, in an exchange.
+    /// Number of bytes for each rank in an exchange.
     lengths: Vec<usize>,
 }
 
@@ -79,7 +79,7 @@ enum End {
 }
 
 impl Threads {
-    /// Gives this rank's part, waits for the others', and returns all.
+    /// Gives this rank's part, waits for the other ranks' parts, and returns all parts.
     fn meet(
         &self,
         call: &'static str,
@@ -94,7 +94,7 @@ impl Threads {
         table.complete_if_all_came();
         self.shared.changed.notify_all();
         loop {
-            // A call that is complete succeeds, whatever has ended the group since.
+            // A complete call succeeds even if the group has ended since.
             if table.complete > number {
                 return Ok(table.last.clone());
             }
@@ -117,7 +117,7 @@ impl Threads {
         }
     }
 
-    /// Ends the group if parts have other lengths than this rank expected.
+    /// Ends the group if the lengths of parts differ from those that this rank expects.
     fn fitting(&self, filled: Result<(), GroupError>) -> Result<(), GroupError> {
         if let Err(GroupError::Failed { why, .. }) = &filled {
             self.lock().end.get_or_insert(End::Mixed(why.clone()));
@@ -131,7 +131,7 @@ impl Threads {
 }
 
 impl Table {
-    /// Ends the call if every rank has given its part, all of one call.
+    /// Completes the call if every rank has given its part, and all parts are of the same call.
     fn complete_if_all_came(&mut self) {
         if self.end.is_some() || self.given.iter().any(Option::is_none) {
             return;
@@ -145,7 +145,7 @@ impl Table {
         (self.last, self.complete) = (parts.into(), self.complete + 1);
     }
 
-    /// Returns the end of the group: the one that was seen first, or one that is seen now.
+    /// Returns the reason why the group ended: the recorded one, or one that this rank now detects.
     fn end_seen(&mut self, is_late: bool) -> Option<End> {
         let missing = || (0..self.given.len()).filter(|rank| self.given[*rank].is_none());
         let now = match (self.gone.is_empty(), is_late) {
@@ -208,7 +208,7 @@ impl Group for Threads {
     }
 }
 
-/// Fills `into` with one part after the other, each of its length.
+/// Fills `into` with the parts in order, each of the given length.
 fn fill<'p>(
     call: &'static str,
     mut into: &mut [u8],

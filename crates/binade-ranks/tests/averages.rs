@@ -1,4 +1,4 @@
-//! The average and the finding that all ranks share.
+//! The average and the found-inf result, which all ranks share.
 
 use crate::common::{Averaged, Error, averaged, each, set, tensor};
 use binade_core::ops::{Download, Upload};
@@ -125,7 +125,7 @@ fn the_first_rank_that_overflowed_is_told_counts_add_up_and_nothing_is_sent() {
         assert_eq!(overflow.rank, Some(1));
         assert!(overflow.scaled.is_nan() && overflow.unscaled.is_nan());
         assert_eq!((found.nans, found.infinities, found.magnitude), (1, 1, 8.0));
-        // Each rank's own is there to be looked at.
+        // Each rank's own gradients can be inspected.
         assert_eq!(format!("{values:?}"), format!("{:?}", [Some(vec![1.0]), Some(own.to_vec())]));
     }
 }

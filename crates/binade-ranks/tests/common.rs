@@ -6,7 +6,7 @@ use binade_grad_scaler::{GradScaler, ScaleState};
 use binade_ranks::{Group, RankGrads, Ranks, RanksError, Threads, threads};
 use std::{sync::Mutex, thread, time::Duration};
 
-/// Time within which every test ends by far; a rank that waits for it has failed.
+/// Patience of groups. Every test ends long before it; a rank that waits this long has failed.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(crate) type Rank = Ranks<Cpu, Threads>;
@@ -54,10 +54,10 @@ pub(crate) fn set(grads: &[(&str, &[f32])], dtype: DType) -> NamedGrads<Tensor> 
     grads.iter().map(|(name, values)| Named::new(*name, value(values))).collect()
 }
 
-/// Values of an average, and the finding.
+/// Values of an average, and the found-inf result.
 pub(crate) type Averaged = (Vec<Option<Vec<f32>>>, FoundInf);
 
-/// Returns the average of these shards and the other ranks', unscaled by `2^exponent`, and the finding.
+/// Returns the average of these shards and the other ranks', unscaled by `2^exponent`, and the found-inf result.
 pub(crate) fn averaged(
     rank: &Rank,
     shards: Vec<NamedGrads<Tensor>>,
@@ -66,7 +66,7 @@ pub(crate) fn averaged(
     unscaled(rank, RankGrads::from_iter(shards), &ScaleState::from_exponent(exponent))
 }
 
-/// Returns the average of gradients, unscaled, and the finding.
+/// Returns the unscaled average of gradients, and the found-inf result.
 pub(crate) fn unscaled(
     rank: &Rank,
     mut grads: RankGrads<Cpu>,

@@ -1,4 +1,4 @@
-//! Ranks that stall, go, panic or fail: the others hear of it, and every later call is an error.
+//! Ranks that stall, leave, panic or fail: the other ranks get an error, and so does every later call.
 
 use crate::common::{Error, PATIENCE, Rank, each, each_within, set, tensor};
 use binade_core::ops::Upload;
@@ -18,7 +18,7 @@ fn unscale(rank: &Rank) -> Result<FoundInf, Error> {
     rank.unscale(&mut grads, &ScaleState::from_exponent(0))
 }
 
-/// Asserts that each kind of call is the error that the group ended with.
+/// Asserts that each kind of call returns the error that ended the group.
 fn assert_ended(rank: &Rank, end: &GroupError) {
     let is_end = |error: Error| matches!(error, RanksError::Group(error) if error == *end);
     assert!(is_end(unscale(rank).unwrap_err()));
@@ -39,7 +39,7 @@ fn a_rank_that_stalls_is_named_within_the_patience() {
         unscale(&rank).unwrap();
         let stalls = rank.group().rank() == 1;
         if stalls {
-            // It comes once the others have given up, and hears that it is late.
+            // It calls after the others have given up, and gets the error that it is late.
             done.wait();
         }
         let error = unscale(&rank).unwrap_err();

@@ -1,4 +1,4 @@
-//! The conformance kit on a group of one, and on two ranks that are given the same.
+//! The conformance kit on a group of one, and on two ranks with the same inputs.
 
 use crate::common::{PATIENCE, each_within};
 use crate::observed::Observed;
@@ -49,8 +49,7 @@ fn runner() -> Runner {
     Runner::from_env().excuse(views, reason).require_all()
 }
 
-/// Suites of what ranks do together. Operations are handed on to the device by one macro: some suites are enough of them, and all run
-/// where `BINADE_FULL` is set.
+/// Suites of calls in which ranks meet. One macro forwards all operations to the device, so a few suites cover them; all run if `BINADE_FULL` is set.
 const TRAINING: [&str; 4] = ["GradScaler", "GradOps", "ClipGroups", "MasterWeights"];
 const OPERATIONS: [&str; 3] = ["Autocast", "Linear", "LayerNorm"];
 
@@ -71,7 +70,7 @@ fn a_group_of_one_keeps_every_contract() {
 /// Bytes of a header, and the place in it of the numbers of infinities and NaNs.
 const HEADER: (usize, Range<usize>) = (112, 80..96);
 
-/// Number of the call in a header in which ranks tell what their own gradients had. In others each tells of its slices.
+/// Number, in a header, of the call in which ranks report on their own gradients. In other calls each reports on its slices.
 const UNSCALE: u8 = 3;
 
 /// Returns a group in which rank 1 counts nothing. Both ranks have the same elements here, and counts add up, where the kit expects those

@@ -1,4 +1,4 @@
-//! Gradients that are sent while backward goes on: averages and findings of those that are not, and errors in the same step.
+//! Gradients that are sent during backward: averages and found-inf results equal those without overlap, and errors come in the same step.
 
 use crate::common::{Averaged, Error, PATIENCE, Rank, each, each_of_two, set, tensor, unscaled};
 use binade_core::{DType, Error as _, ErrorKind, Named, NamedGrads};
@@ -23,12 +23,12 @@ fn params(names: &[&str], dtype: DType) -> Params {
     names.iter().map(|name| Named::new(*name, tensor(&[0.0; 2], dtype))).collect()
 }
 
-/// Runs each of `ranks`, whose gradients are sent in buckets of so many bytes.
+/// Runs each of `ranks`, with gradients sent in buckets of this many bytes.
 fn overlapping<T: Send>(ranks: usize, bytes: usize, run: impl Fn(&Rank) -> T + Sync) -> Vec<T> {
     each_of_two(PATIENCE, ranks, |groups| run(&Ranks::overlapping(Cpu, groups, bytes).unwrap()))
 }
 
-/// Tells sets as a tape tells gradients, from the last to the first.
+/// Reports the gradients of sets as a tape does, from the last to the first.
 fn told(
     rank: &Rank,
     params: &Params,
@@ -64,7 +64,7 @@ fn random_shards(random: &mut Rng, ranks: usize) -> (Params, Vec<Vec<NamedGrads<
     (params, shards)
 }
 
-/// Returns bits of averages, and the finding as it is printed.
+/// Returns bits of averages, and the printed found-inf result.
 fn bits((values, found): Averaged) -> (Vec<Option<Vec<u32>>>, String) {
     let bits = |values: Vec<f32>| {
         // The sign and payload of a NaN are free.
@@ -149,7 +149,7 @@ fn gradients_that_are_dropped_after_backward_leave_the_next_ones_whole() {
         let own = [[1.0_f32, 2.0], [3.0, 4.0]][rank.group().rank()];
         let grads = set(&[("a", &own), ("b", &own)], DType::BF16);
         drop(told(rank, &params, &[set(&[("a", &[9.0; 2]), ("b", &[9.0; 2])], DType::BF16)]));
-        // Two sets may be on their way at once.
+        // Two sets may be in transfer at once.
         let [first, second] =
             [0, 1].map(|_| told(rank, &params, std::slice::from_ref(&grads)).unwrap());
         let [first, second] = [first, second]
@@ -244,7 +244,7 @@ fn ranks_that_differ_in_buckets_or_in_overlap_itself_are_told() {
         assert_eq!((desync.what, &desync.ranks[..]), ("their call", &[1][..]));
         assert!(desync.values[1].contains("sent during backward"), "{desync}");
     }
-    // A model that differs makes other buckets.
+    // A different model has different buckets.
     for desync in each_of_two(SHORT, 2, |groups| {
         let rank = Ranks::overlapping(Cpu, groups, 8).unwrap();
         let (mut params, mut grads) = (params(), grads());

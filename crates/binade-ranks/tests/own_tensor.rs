@@ -1,4 +1,4 @@
-//! A tensor of one's own on ranks, by its three methods and one more.
+//! A custom tensor on ranks, with its three methods and one more.
 
 use crate::common::each;
 use crate::frameworks::{Failed, Framework, LIMIT, Rank, Shard, framework_tests};
@@ -116,7 +116,7 @@ fn what_is_not_finite_is_found_by_rank_and_leaves_each_rank_its_own() {
     }
 }
 
-/// Tensor of three methods alone.
+/// Tensor with only the three methods.
 #[derive(Clone, Debug)]
 struct Plain(Vec<f32>);
 

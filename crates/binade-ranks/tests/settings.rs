@@ -10,7 +10,7 @@ use binade_ranks::{
     Ranks,
 };
 
-/// Asserts that all ranks of all groups end alike, gradients sent during backward and after it, and returns how.
+/// Asserts that all ranks of all groups end in the same state, with gradients sent during or after backward, and returns that state.
 fn one_state(setting: Setting) -> State {
     let told = Setting { is_told: true, ..setting };
     let groups = [1, 2, 4, 8].map(|ranks| (ranks, Whole)).into_iter();

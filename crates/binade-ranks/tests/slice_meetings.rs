@@ -1,4 +1,4 @@
-//! Bytes that slices take, and ranks that differ in what they keep or gather.
+//! Bytes that ranks exchange with slices, and ranks that differ in what they keep or gather.
 
 use crate::common::{Error, each, set, tensor};
 use crate::observed::Observed;
@@ -64,7 +64,7 @@ fn a_skipped_step_gathers_nothing() {
     }
 }
 
-/// Asserts that two ranks hear of one difference, which has these words.
+/// Asserts that two ranks report the same difference, and that its text has these words.
 fn differ(words: &[&str], run: impl Fn(Ranks<Cpu, Threads>) -> Result<(), Error> + Sync) {
     for outcome in each(2, |group| run(Ranks::new(Cpu, group))) {
         let error = outcome.unwrap_err();

@@ -1,4 +1,4 @@
-//! Slices that are saved as such.
+//! Saving and loading of slices.
 
 use crate::common::{Error, Rank};
 use crate::slices::{SHAPES, STORES, config, kept, of_each, params, steps};
@@ -37,7 +37,7 @@ fn saved_slices_are_parts_of_what_is_saved_whole_and_load_on_the_same_ranks() {
             again.check_load(&saved).unwrap();
             again.load(&saved).unwrap();
             assert_eq!(kept(&again)?, kept(&whole)?);
-            // A device that keeps all needs all.
+            // A device with whole masters needs whole state.
             let mut alone =
                 MasterOptimizer::new(Ranks::new(Cpu, Alone), params(&SHAPES), config(store, dtype))
                     .unwrap();

@@ -17,7 +17,7 @@ fn params() -> Vec<Named<Tensor>> {
     ]
 }
 
-/// Adds micro-batches to a window on every rank, and returns it as each saves it, with the sum's bits.
+/// Adds micro-batches to a window on every rank. Returns each rank's saved window, and the sum's bits.
 fn go_on(
     (ranks, partition): (usize, Partition),
     from: Option<&SavedWindow>,

@@ -1,4 +1,4 @@
-//! Slices of averages, masters and moments: the bits of whole ones, in the memory of a part.
+//! Slices of averages, masters and moments: they have the bits of whole ones, and use less memory.
 
 use crate::common::{Error, Rank, each, set, tensor};
 use binade_core::{DType, Error as _, ErrorKind, FoundInf, GradSet, Named, NamedGrads, Optimizer};
@@ -13,7 +13,7 @@ use binade_ranks::{
     RankGrads, Ranks, RanksError,
 };
 
-/// Runs a program on so many ranks, and returns what each gives.
+/// Runs a program on this many ranks, and returns each rank's result.
 pub(crate) fn of_each<T: Send>(
     (ranks, partition): (usize, Partition),
     run: impl Fn(Rank) -> Result<T, Error> + Sync,
@@ -21,7 +21,7 @@ pub(crate) fn of_each<T: Send>(
     each(ranks, |group| run(Ranks::new(Cpu, group).with_partition(partition)))
 }
 
-/// Asserts that ranks give the same whatever they keep, and returns it.
+/// Asserts that ranks return the same result with each partition, and returns that result.
 fn one<T: Send + PartialEq + std::fmt::Debug>(run: impl Fn(Rank) -> Result<T, Error> + Sync) -> T {
     let groups = [(1, Whole), (2, Whole), (2, Slices), (3, Slices), (8, Slices)];
     let all = groups.into_iter().flat_map(|group| of_each(group, &run));
@@ -52,7 +52,7 @@ pub(crate) fn params(shapes: &[(&str, &[usize])]) -> Vec<Named<Tensor>> {
 /// Gradients of a step, the same on every rank.
 pub(crate) fn grads(params: &[Named<Tensor>], step: u64) -> NamedGrads<Tensor> {
     let grad = |Named { name, value }: &Named<Tensor>| {
-        // One has none in every other step.
+        // One parameter has no gradient in every other step.
         let is_there = &**name != "v" || step.is_multiple_of(2);
         let grad = || Tensor::new(values(7 * step, value.len()), value.shape()).unwrap();
         Named { name: name.clone(), value: is_there.then(grad) }
@@ -80,7 +80,7 @@ pub(crate) fn steps(
     Ok(())
 }
 
-/// Bits of parameters, all that is kept for them, and their values in `f32`.
+/// Bits of parameters, their saved states, and their values in `f32`.
 pub(crate) type Kept = (Vec<Vec<u8>>, Vec<SavedParameter>, Vec<Named<Vec<f32>>>);
 
 pub(crate) fn kept(optimizer: &MasterOptimizer<Rank>) -> Result<Kept, Error> {
@@ -115,7 +115,7 @@ fn every_store_has_the_bits_of_whole_masters_in_a_run_with_all_that_changes_it()
             let mut all = vec![kept(&optimizer)?];
             steps(&mut optimizer, 0..2)?;
             all.push(kept(&optimizer)?);
-            // A learning rate that moves, a parameter that joins, and one that somebody replaces.
+            // The learning rate changes, a parameter joins, and the program replaces one.
             let config = config.with_lr(0.003).unwrap();
             optimizer.set_config(config.clone())?;
             optimizer.join(params(&[("late", &[2, 9])]), config)?;
@@ -223,7 +223,7 @@ fn clips_have_the_norms_and_the_bits_of_whole_gradients() {
         for (norm, max) in limits {
             let (mut grads, mut found) = average(&rank, grads(&params(&SHAPES), 1))?;
             rank.clip_norm(&mut grads, norm, max, &mut found)?;
-            // One that is clipped already is measured again.
+            // A set that is already clipped is measured again.
             rank.clip_norm(&mut grads, norm, max / 2.0, &mut found)?;
             rank.clip_groups(&mut grads, &groups, &mut found)?;
             rank.clip_value(&mut grads, 0.01)?;
@@ -261,7 +261,7 @@ fn bad_limits_and_names_of_clips_are_refused_in_the_devices_words() {
     assert_eq!(kinds, [argument, mismatch, argument, mismatch], "{told:?}");
 }
 
-/// Finding in words, which tell every number of it.
+/// Text of a found-inf result, with every number in it.
 fn told(found: &FoundInf) -> String {
     format!("{found:?}")
 }
@@ -369,7 +369,7 @@ fn a_store_that_cannot_be_cut_is_refused_by_name_even_on_one_rank() {
             let error = optimizer.map(drop).unwrap_err();
             assert!(error.to_string().contains("`MasterStore::ScaledF16`"), "{error}");
             assert_eq!(error.kind(), ErrorKind::Unsupported);
-            // The ranks go on together.
+            // The ranks continue together.
             average(&rank, grads(&params(&SHAPES), 0)).map(drop)
         }) {
             outcome.unwrap();

@@ -1,4 +1,4 @@
-//! Rules that slices cannot be stepped by.
+//! Update rules that cannot step slices.
 
 use crate::common::Error;
 use crate::slices::{SHAPES, average, grads, of_each, params};
@@ -26,7 +26,7 @@ fn a_rule_that_steps_by_norms_of_whole_tensors_is_refused_by_name_even_on_one_ra
                 let sgd = of(UpdateRule::sgd(0.1));
                 let mut optimizer = MasterOptimizer::new(rank.clone(), params(&SHAPES), sgd)?;
                 refused(optimizer.set_config(of(rule)).unwrap_err());
-                // The ranks go on together.
+                // The ranks continue together.
                 average(&rank, grads(&params(&SHAPES), 0)).map(drop)
             }) {
                 outcome.unwrap();

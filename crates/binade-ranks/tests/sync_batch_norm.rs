@@ -40,8 +40,8 @@ fn running(rank: &Rank, channels: usize) -> RunningStats<Tensor> {
     RunningStats { mean: vector(-0.5).unwrap(), var: vector(0.5).unwrap() }
 }
 
-/// Takes this rank's `images` of 8 through a convolution's worth of a model, and unscales. The loss of a rank is the sum of its
-/// images' by the number of all and by the number of ranks, whose average over ranks is the mean.
+/// Runs this rank's `images` of 8 through the layer and its backward, and unscales. The loss of a rank is the sum over its images, divided by the
+/// number of all images and multiplied by the number of ranks: the average over ranks is then the mean.
 fn pass(rank: &Rank, images: std::ops::Range<usize>, [dtype, of_parameters]: [DType; 2]) -> Passed {
     let ranks = rank.group().ranks();
     let shape = [images.len(), SHAPE[1], SHAPE[2], SHAPE[3]];
@@ -74,7 +74,7 @@ fn pass(rank: &Rank, images: std::ops::Range<usize>, [dtype, of_parameters]: [DT
     }
 }
 
-/// Returns all ranks' results as one, whose averages and running statistics have the same bits on every rank.
+/// Joins all ranks' results, after checking that averages and running statistics have the same bits on every rank.
 fn on_ranks(split: &[usize], types: [DType; 2]) -> Passed {
     let first = |rank: usize| split[..rank].iter().sum::<usize>();
     let all = each(split.len(), |group| {
@@ -119,7 +119,7 @@ fn compare(types: [DType; 2], unit: f32) {
     }
 }
 
-/// Returns the results of the pass by the device's own `batch_norm`, which meets nobody.
+/// Returns the results of the pass with the device's own `batch_norm`, in which ranks do not meet.
 fn whole(rank: &Rank, [dtype, of_parameters]: [DType; 2]) -> Passed {
     use binade_core::ops::BatchNorm as _;
     let put = |values: &[f32], shape: &[usize], dtype| rank.upload(values, shape, dtype).unwrap();
@@ -165,7 +165,7 @@ fn normalised(
     rank.sync_batch_norm(&x, &vector(1.0)?, &vector(0.0)?, &running, config)
 }
 
-/// Returns the difference that each of two ranks hears of.
+/// Returns the difference that both ranks report.
 fn apart(run: impl Fn(&Rank) -> Result<(), Error> + Sync) -> Desync {
     let heard = each(2, |group| match run(&Ranks::new(Cpu, group)).unwrap_err() {
         RanksError::Desync(desync) => desync,

@@ -1,4 +1,4 @@
-//! Ranks that begin alike whatever they were given, and ranks that differ, which hear of it in that call.
+//! Ranks begin with equal parameters whatever they were given. Ranks that differ get an error in that call.
 
 use crate::common::{Error, Rank, each, set, tensor};
 use binade::prelude::*;
@@ -8,7 +8,7 @@ use binade_grad_scaler::Norm;
 use binade_master_weights::LoadError;
 use binade_ranks::{Desync, Group, RankGrads, Ranks, RanksError};
 
-/// Returns the difference that each of `ranks` hears of, which is the same for all, and for good.
+/// Returns the difference that each of `ranks` reports, after checking that it is the same on all and in later calls.
 fn apart(ranks: usize, run: impl Fn(&Rank) -> Result<(), Error> + Sync) -> Desync {
     let heard = each(ranks, |group| {
         let rank = Ranks::new(Cpu, group);
@@ -108,7 +108,7 @@ fn ranks_that_clip_by_other_limits_or_norms_hear_of_them() {
 
     let desync = apart(2, |rank| {
         let (mut grads, mut found) = unscale(rank, &[1.0], DType::F32, 0)?;
-        // A rank that has changed what all have.
+        // One rank has changed shared state.
         if rank.group().rank() == 1 {
             rank.clip_value(&mut grads, 0.75)?;
         }
@@ -142,7 +142,7 @@ fn start(rank: &Rank, params: Vec<Named<binade_cpu::Tensor>>, level: OptLevel) -
 fn every_rank_begins_with_the_parameters_of_rank_0_before_they_are_lowered() {
     for level in [OptLevel::O0, OptLevel::O2] {
         let saved = each(3, |group| {
-            // In bf16 both are 1: masters alone show which were sent before they were lowered.
+            // In bf16 both are 1: only masters show that parameters were sent before the cast.
             let own = 1.0 + [0.0, 1.0, 2.0][group.rank()] / 4096.0;
             let params = vec![
                 Named::new("w", tensor(&[own, 3.0 * own], DType::F32)),

@@ -1,4 +1,4 @@
-//! Training with a tape for a few steps, of which each has eight shards on however many ranks. The tests of engines include it.
+//! Training with a tape for a few steps, each with eight shards on any number of ranks. The tests of engines include it.
 
 use binade::prelude::*;
 use binade_checkpoint::{Checkpoint, Draft};
@@ -16,7 +16,7 @@ type Outcome<T> = Result<T, TapeError<RanksError<binade_cpu::Error>>>;
 const SHARDS: usize = 8;
 const ROWS: usize = 2;
 pub(crate) const STEPS: usize = 6;
-/// Bytes of a bucket, of which the model fills two or three.
+/// Bytes of a bucket. The model fills two or three.
 pub(crate) const BUCKET: usize = 64;
 const WIDTHS: [usize; 3] = [5, 7, 3];
 
@@ -30,7 +30,7 @@ pub(crate) struct Setting {
     /// Step and shard of which a gradient is infinite.
     pub(crate) overflow: Option<(usize, usize)>,
     pub(crate) loss_scale: Option<LossScale>,
-    /// True if gradients are told one by one while backward goes on.
+    /// True if gradients are reported one by one during backward.
     pub(crate) is_told: bool,
 }
 
@@ -84,8 +84,7 @@ pub(crate) struct State {
     /// File of parameters, masters, moments, the scale and its counters.
     pub(crate) checkpoint: Vec<u8>,
     pub(crate) scale: ScaleState,
-    /// Report of each step, which names parameter and element of an overflow. It names the rank too, which is taken out: it hangs on
-    /// the number of ranks.
+    /// Report of each step, with parameter and element of an overflow. The rank is removed, since it depends on the number of ranks.
     pub(crate) reports: Vec<String>,
 }
 
@@ -159,7 +158,7 @@ pub(crate) fn train(
     from: Option<&State>,
 ) -> State {
     let (own, ranks) = (rank.group().rank(), rank.group().ranks());
-    // Ranks begin with other weights, of which those of rank 0 count.
+    // Ranks begin with different weights; those of rank 0 are used.
     let model = Model::new(params(1 + own as u64));
     let mut amp = initialize(rank.clone(), model, setting.rule, setting.properties()).unwrap();
     if let Some(from) = from {

@@ -1,4 +1,4 @@
-//! Verdicts of clips and windows, and magnitudes: a naive loop parts by them, and ranks stay together.
+//! Found-inf results of clips and windows, and magnitudes: in a naive loop they make ranks diverge, while `Ranks` keeps them together.
 //!
 //! The naive loop averages in its optimizer: each rank unscales and clips its own gradients, and steps by the mean in `f32`. It skips
 //! on one rank what it applies on the other.
@@ -137,7 +137,7 @@ fn a_micro_batch_that_overflows_on_one_rank_is_left_out_on_both() {
     assert!(own.1 != other.1 && own.2 != other.2, "weights and scales have parted");
     let (applied, bits, scale) = together(drop, steps);
     assert_eq!((applied, scale.skipped, scale.overflows), (vec![false, true], 1, 2));
-    // The second step is by the one micro-batch that is good on both.
+    // The second step uses the one micro-batch that is finite on both ranks.
     assert_eq!(bits, tensor(&[0.9375, -1.0625], DType::F32).to_bits());
     let (applied, _, scale) = together(PLAIN, steps);
     assert_eq!((applied, scale.skipped), (vec![false, false], 2));
