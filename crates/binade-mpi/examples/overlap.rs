@@ -1,8 +1,8 @@
-//! Measures how much of the exchange of gradients is hidden behind backward: `mpirun -n 4 overlap WIDTH LAYERS BATCH BUCKET ROUNDS LEVEL PAUSE`.
+//! Measures how much of the gradient exchange overlaps with backward: `mpirun -n 4 overlap WIDTH LAYERS BATCH BUCKET ROUNDS LEVEL PAUSE`.
 //!
-//! A perceptron of LAYERS layers, each WIDTH wide, is trained by each rank on a batch of its own: without other ranks, with gradients that
-//! `unscale` sends, and with gradients that are sent in buckets of BUCKET bytes while backward goes on. Backward pauses for PAUSE ms in each
-//! layer, as a host does whose accelerator computes; 0 leaves the cores to the products alone.
+//! Each rank trains a perceptron of LAYERS layers, each WIDTH wide, on its own batch: without other ranks, with gradients that `unscale` sends, and
+//! with gradients that are sent in buckets of BUCKET bytes during backward. Backward pauses for PAUSE ms in each layer, like a host that waits for an
+//! accelerator. With 0 the products use the cores without pauses.
 
 use binade::prelude::*;
 use binade_core::{DType, Handle, Named, Op, OpClass, ops::Ops};
@@ -47,7 +47,7 @@ struct Size {
     level: (OptLevel, DType),
 }
 
-/// Ways of a step: the group's part in it.
+/// Variants of a step: how the group takes part in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
     Alone,
@@ -81,7 +81,7 @@ fn measure(group: Mpi) -> Outcome {
     let mut alone = amp(Cpu, size)?;
     let mut together = amp(rank.clone(), size)?;
     let mut times = [Way::Alone, Way::After, Way::During].map(|way| (way, Vec::new()));
-    // A round warms up.
+    // The first round is a warm-up.
     for round in 0..=rounds {
         for (way, times) in &mut times {
             gathered(rank.group(), 0.0)?;
@@ -157,7 +157,7 @@ fn rows(size: Size, shift: f32) -> Result<Tensor, binade_cpu::Error> {
     Tensor::new(values, &[size.batch, size.width])
 }
 
-/// Does one step, whose gradients `backward` gives.
+/// Runs one step with the gradients that `backward` returns.
 fn step<D: Trains>(
     amp: &mut Amp<D>,
     device: &D,
@@ -178,7 +178,7 @@ fn step<D: Trains>(
     Ok(())
 }
 
-/// Returns `x`, in whose backward the thread sleeps.
+/// Returns `x`, with a backward in which the thread sleeps.
 fn paused<D: Trains>(x: &Var<D>, pause: Duration) -> Result<Var<D>, TapeError<D::Error>> {
     if pause.is_zero() {
         return Ok(x.clone());
@@ -194,7 +194,7 @@ fn paused<D: Trains>(x: &Var<D>, pause: Duration) -> Result<Var<D>, TapeError<D:
     )
 }
 
-/// Returns the seconds that this process's threads had a core.
+/// Returns the CPU time of this process's threads, in seconds.
 fn processor_time() -> Outcome<f64> {
     let mut nanoseconds = 0.0;
     for thread in fs::read_dir("/proc/self/task")? {

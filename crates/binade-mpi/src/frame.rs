@@ -1,16 +1,16 @@
-//! Frames: every part of a call with a head, which tells the call that it is of.
+//! Frames: every part of a call has a head that identifies the call.
 //!
-//! MPI lets a call of one kind receive what another kind sent, and tells nobody of a part that is too short. With heads both are errors, and
-//! no part is empty.
+//! MPI lets a call of one kind receive what another kind sent, and does not report a part that is too short. With heads both are errors, and no part
+//! is empty.
 
 use crate::{raw::Outcome, roll::Call};
 
 const HEAD: usize = 16;
 
-/// Most bytes of a call, heads among them: MPI counts in `int`.
+/// Maximal number of bytes of a call, with heads: MPI counts in `int`.
 const MOST: usize = i32::MAX as usize;
 
-/// A call by its number and kind.
+/// Call, by its number and kind.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Head {
     /// Number of the call, from 1.
@@ -18,7 +18,7 @@ pub(crate) struct Head {
     pub(crate) call: Call,
 }
 
-/// Returns the lengths of parts with their heads; of the part of rank `own` that of the head.
+/// Returns the lengths of parts with their heads. The part of rank `own` counts as its head alone.
 pub(crate) fn lengths(parts: &[usize], own: Option<usize>) -> Outcome<Vec<usize>> {
     let total = parts.iter().fold(0_usize, |sum, len| sum.saturating_add(*len));
     if total.saturating_add(parts.len().saturating_mul(HEAD)) > MOST {
@@ -39,7 +39,7 @@ impl Head {
         bytes
     }
 
-    /// Fills `framed` with parts of these lengths, each behind its head. Of the part of rank `own` it takes the head alone.
+    /// Fills `framed` with parts of these lengths, each after its head. The part of rank `own` has only its head.
     pub(crate) fn frame(
         self,
         mut parts: &[u8],
@@ -61,8 +61,8 @@ impl Head {
         Ok(())
     }
 
-    /// Fills `into` with parts of these lengths, if each is of this call. Parts are of ranks from `first` on; that of rank `own` has a head
-    /// alone, and its place is left.
+    /// Fills `into` with parts of these lengths, after checking that each belongs to this call. Parts come from ranks `first` and up. The part of
+    /// rank `own` has only a head, and its bytes in `into` stay unchanged.
     pub(crate) fn unframe(
         self,
         mut framed: &[u8],
@@ -83,7 +83,7 @@ impl Head {
         Ok(())
     }
 
-    /// Tells what came in place of a part of this call.
+    /// Describes what was received instead of a part of this call.
     fn other(self, rank: usize, head: &[u8], len: usize) -> String {
         let [number, kind] = [&head[..8], &head[8..]]
             .map(|word| word.iter().rev().fold(0_u64, |word, byte| word << 8 | u64::from(*byte)));
@@ -100,7 +100,7 @@ impl Head {
     }
 }
 
-/// Refuses a buffer whose length is not that of its parts.
+/// Returns an error if a buffer's length differs from the sum of its parts' lengths.
 pub(crate) fn fits(what: &str, bytes: usize, lengths: &[usize]) -> Outcome {
     let total: usize = lengths.iter().sum();
     if bytes == total {
@@ -126,7 +126,7 @@ mod tests {
         let mut into = [0; 3];
         HEAD_OF_SEVEN.unframe(&framed, &[1, 0, 2], (0, None), &mut into).unwrap();
         assert_eq!(into, [1, 2, 3]);
-        // Of a rank's own part only the head travels, which tells another length all the same.
+        // Only the head of a rank's own part is sent, but it still shows a different length.
         let mut framed = Vec::new();
         HEAD_OF_SEVEN.frame(&[1, 2, 3], &[1, 0, 2], Some(2), &mut framed).unwrap();
         assert_eq!(lengths(&[1, 0, 2], Some(2)).unwrap().iter().sum::<usize>(), framed.len());

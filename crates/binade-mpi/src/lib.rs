@@ -26,10 +26,10 @@ use std::{
 
 /// Time for which a call that waits uses its core.
 const BUSY: Duration = Duration::from_millis(10);
-/// Least and greatest time between turns after that.
+/// Least and greatest time between two tests of a call after `BUSY`.
 const PAUSES: [Duration; 2] = [Duration::from_micros(100), Duration::from_millis(1)];
 
-/// Rank that is a process of MPI. [`run`] makes it.
+/// Rank that is an MPI process. [`run`] creates it.
 #[derive(Debug)]
 pub struct Mpi {
     rank: usize,
@@ -40,15 +40,15 @@ pub struct Mpi {
     state: Arc<Mutex<State>>,
 }
 
-/// State of a group of this process in MPI.
+/// MPI state of one of this process's groups.
 #[derive(Debug)]
 struct State {
-    /// MPI, until it ends.
+    /// Communicator; `None` once MPI has ended.
     world: Option<World>,
     roll: Roll,
-    /// Error that the group has ended with.
+    /// Error that ended the group.
     end: Option<GroupError>,
-    /// State of the group that [`Mpi::duplicate`] gives.
+    /// State of the group that [`Mpi::duplicate`] returns.
     second: Option<Second>,
 }
 
@@ -74,13 +74,13 @@ impl Mpi {
         Ok(Self { rank, ranks, patience, busy: BUSY, state: State::new(world, Some(second)) })
     }
 
-    /// Returns the second group of the same ranks, on a communicator of its own, for another thread: the exchange of
-    /// [`Ranks::overlapping`](binade_ranks::Ranks::overlapping). Its calls may be made while this one's wait, and leave the core to
-    /// others while they wait.
+    /// Returns a second group of the same ranks, with its own communicator, for another thread such as that of
+    /// [`Ranks::overlapping`](binade_ranks::Ranks::overlapping). Its calls may run while calls of this group wait, and they yield the core while they
+    /// wait.
     ///
     /// # Errors
     ///
-    /// If it was given before: a process has two groups.
+    /// Returns an error if it was called before: a process has two groups.
     pub fn duplicate(&self) -> Result<Self, GroupError> {
         let mut state = self.lock();
         let given = state.second.as_mut().and_then(|it| {
@@ -92,7 +92,7 @@ impl Mpi {
         Ok(Self { busy: Duration::ZERO, state, ..*self })
     }
 
-    /// Makes a call, and fills `into` with the parts that come, of these lengths, of ranks as [`Head::unframe`] takes them.
+    /// Makes a call, and fills `into` with the received parts, which have these lengths and whose ranks are as in [`Head::unframe`].
     fn call(
         &self,
         call: Call,
@@ -122,7 +122,7 @@ impl Mpi {
         done
     }
 
-    /// Begins a call, and returns it once it is done.
+    /// Begins a call, and waits until it completes.
     fn complete(
         &self,
         state: &mut State,
@@ -136,7 +136,7 @@ impl Mpi {
         let mut pending = begin(world).map_err(failed)?;
         let turns = if self.busy.is_zero() { 2 } else { 64 };
         loop {
-            // MPI works on a call while it is asked. Most end within these turns, which look at no clock.
+            // MPI makes progress only while it is tested. Most calls complete within these tests, which read no clock.
             for _ in 0..turns {
                 if world.is_done(&mut pending).map_err(failed)? {
                     return Ok(pending);
@@ -147,16 +147,16 @@ impl Mpi {
             if waited >= self.patience {
                 return Err(self.late(call, roll));
             }
-            // Ranks have the other half to answer in.
+            // The other half of the patience is left for answers.
             if waited >= self.patience / 2 {
                 roll.ask(world).map_err(failed)?;
             }
-            // A rank that waits for a slow one leaves it the core.
+            // A rank that waits for a slow one yields the core to it.
             if waited < self.busy { thread::yield_now() } else { thread::sleep(pause(waited)) }
         }
     }
 
-    /// Returns the error of a call that did not end in time.
+    /// Returns the error of a call that timed out.
     fn late(&self, call: Call, roll: &Roll) -> GroupError {
         let (name, own, patience, ranks) = (call.name(), self.rank, self.patience, self.ranks);
         let missing = roll.missing();
@@ -192,8 +192,8 @@ impl Mpi {
     }
 }
 
-/// Returns the time between two turns of a call that has waited so long: a quarter of it, so that a short call ends soon, and one that waits
-/// long takes few turns.
+/// Returns the time between two tests of a call that has waited for this long. It is a quarter of the wait, so that a short call returns soon and a
+/// long one is tested rarely.
 fn pause(waited: Duration) -> Duration {
     (waited / 4).clamp(PAUSES[0], PAUSES[1])
 }
@@ -226,7 +226,7 @@ impl Group for Mpi {
         receive: &mut [u8],
         receives: &[usize],
     ) -> Result<(), GroupError> {
-        // MPI would copy this rank's own part three times.
+        // MPI would copy this rank's own part three times, so only its head is sent.
         let own = Some(self.rank);
         self.call(Call::Exchange, (&mut *receive, receives, (0, own)), |world, head| {
             let [to_send, to_receive] = [sends, receives].map(|it| frame::lengths(it, own));

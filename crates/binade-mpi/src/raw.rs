@@ -1,7 +1,7 @@
-//! MPI's C interface, safe to call, with every return code checked.
+//! Safe wrapper of MPI's C interface. It checks every return code.
 //!
-//! Buffers of a call that has not ended are MPI's to read and write: [`Pending`] owns them, and never frees them before that end. An empty one
-//! has the address 1, which is `MPI_IN_PLACE` in Open MPI: callers give none, since every part has a head.
+//! MPI reads and writes the buffers of a call until it completes. [`Pending`] owns them, and never frees them before. An empty buffer has the address
+//! 1, which is `MPI_IN_PLACE` in Open MPI. Callers pass no empty buffers, since every part has a head.
 
 use mpi_sys as ffi;
 use std::{
@@ -10,39 +10,39 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// Outcome of a call, or the reason in MPI's words.
+/// Result of a call, with MPI's error message.
 pub(crate) type Outcome<T = ()> = Result<T, String>;
 
 /// Words of a note from one rank to another.
 pub(crate) type Note = [u64; 4];
 
-/// Reason why a call is not begun.
+/// Error of a call that is not begun.
 const MISFIT: &str = "the lengths of parts fit neither the buffers nor the ranks";
 
 const NOTE_BYTES: usize = size_of::<Note>();
 const NOTE_TAG: c_int = 0;
 
-/// Held by a thread while it is in MPI, so that no two are at once: that is all that `MPI_THREAD_SERIALIZED` asks for. No call blocks, so
-/// that no thread has it for long.
+/// Lock held by a thread while it is in MPI, so that only one thread is there at a time, as `MPI_THREAD_SERIALIZED` requires. No call blocks, so no
+/// thread holds the lock for long.
 static IN_MPI: Mutex<()> = Mutex::new(());
 
-/// Communicator of all ranks, on which nobody else sends. A process has two, of which two threads may each use one.
+/// Communicator of all ranks, used only by this crate. A process has two, and two threads may use one each.
 #[derive(Debug)]
 pub(crate) struct World {
     comm: ffi::MPI_Comm,
     pub(crate) rank: usize,
     pub(crate) ranks: usize,
-    /// Buffers of the last call that ended, for the next: one to send from, and one to receive into. New memory costs more than a copy.
+    /// Send and receive buffer of the last completed call, reused because allocation takes longer than a copy.
     kept: [Vec<u8>; 2],
 }
 
-/// Bytes of the largest buffer that is kept.
+/// Maximal number of bytes of a kept buffer.
 const MOST_KEPT: usize = 64 << 20;
 
 // SAFETY: a communicator is a handle that any thread may use under `MPI_THREAD_SERIALIZED`, which `start` asks for and `enter` keeps.
 unsafe impl Send for World {}
 
-/// Call that MPI has begun, with its buffers.
+/// Call in progress, with its buffers.
 #[derive(Debug)]
 pub(crate) struct Pending {
     request: ffi::MPI_Request,
@@ -56,7 +56,7 @@ pub(crate) struct Pending {
 // SAFETY: a request is a handle like a communicator, and is used with the `World` alone.
 unsafe impl Send for Pending {}
 
-/// Lengths of parts that lie one behind the other, and where each starts.
+/// Lengths and offsets of concatenated parts.
 #[derive(Debug, Default)]
 struct Parts {
     lengths: Vec<c_int>,
@@ -65,7 +65,7 @@ struct Parts {
 }
 
 impl World {
-    /// Starts MPI, and takes two communicators of its own.
+    /// Starts MPI, and duplicates two communicators.
     pub(crate) fn start() -> Outcome<[Self; 2]> {
         let _in_mpi = enter();
         let (mut is_started, mut threading, mut rank, mut ranks) = (0, 0, 0, 0);
@@ -96,7 +96,7 @@ impl World {
                 check(ffi::MPI_Comm_dup(ffi::RSMPI_COMM_WORLD, &raw mut *comm))?;
                 check(ffi::MPI_Comm_set_errhandler(*comm, ffi::RSMPI_ERRORS_RETURN))?;
             }
-            // Open MPI tells this one of a failed non-blocking call, whatever communicator it was on.
+            // Open MPI reports a failed non-blocking call on this communicator, whichever the call used.
             let world = ffi::RSMPI_COMM_WORLD;
             check(ffi::MPI_Comm_set_errhandler(world, ffi::RSMPI_ERRORS_RETURN))?;
             check(ffi::MPI_Comm_rank(comms[0], &raw mut rank))?;
@@ -107,7 +107,7 @@ impl World {
         Ok(comms.map(|comm| Self { comm, rank, ranks, kept: Default::default() }))
     }
 
-    /// Begins to gather what `fill` gives of this rank and the bytes of the others, of these lengths.
+    /// Begins to gather this rank's bytes, which `fill` writes, and those of the other ranks. `lengths` are their numbers.
     pub(crate) fn all_gather(
         &mut self,
         fill: impl FnOnce(&mut Vec<u8>) -> Outcome,
@@ -138,7 +138,7 @@ impl World {
         it.begun(code)
     }
 
-    /// Begins to exchange the parts that `fill` gives, of these lengths.
+    /// Begins to exchange the parts that `fill` writes, which have these lengths.
     pub(crate) fn exchange(
         &mut self,
         fill: impl FnOnce(&mut Vec<u8>) -> Outcome,
@@ -187,7 +187,7 @@ impl World {
         it.begun(code)
     }
 
-    /// Begins to wait until every rank does.
+    /// Begins a barrier.
     pub(crate) fn barrier(&mut self) -> Outcome<Pending> {
         let mut it = Pending::new(Default::default(), Parts::default(), Parts::default())?;
         let _in_mpi = enter();
@@ -218,7 +218,7 @@ impl World {
         it.begun(code)
     }
 
-    /// Returns a note that has come, if there is one.
+    /// Returns a note that has arrived, if there is one.
     pub(crate) fn receive_note(&mut self) -> Outcome<Option<Note>> {
         let (mut has_come, mut bytes) = (0, [[0; 8]; NOTE_BYTES / 8]);
         let _in_mpi = enter();
@@ -247,13 +247,13 @@ impl World {
         Ok(Some(bytes.map(u64::from_ne_bytes)))
     }
 
-    /// Returns the buffers that are kept, of which `fill` fills the first.
+    /// Returns the kept buffers, after `fill` has filled the first.
     fn buffers(&mut self, fill: impl FnOnce(&mut Vec<u8>) -> Outcome) -> Outcome<[Vec<u8>; 2]> {
         let mut buffers = mem::take(&mut self.kept);
         fill(&mut buffers[0]).map(|()| buffers)
     }
 
-    /// Keeps the buffers of a call that is done, where they are larger than those that are kept.
+    /// Keeps the buffers of a completed call that are larger than the kept ones.
     pub(crate) fn keep(&mut self, mut it: Pending) {
         if it.is_done {
             let used = [mem::take(&mut it.send), mem::take(&mut it.receive)];
@@ -265,7 +265,7 @@ impl World {
         }
     }
 
-    /// Returns true once the call is done, whose bytes may be taken then.
+    /// Returns true once the call is complete; its bytes may then be read.
     #[expect(clippy::unused_self, reason = "where there is one, MPI runs")]
     pub(crate) fn is_done(&mut self, it: &mut Pending) -> Outcome<bool> {
         let mut is_done = 0;
@@ -279,7 +279,7 @@ impl World {
         Ok(it.is_done)
     }
 
-    /// Ends MPI, of which these are both communicators; waits for the other ranks to end it too.
+    /// Frees both communicators and ends MPI. It waits until the other ranks end MPI too.
     pub(crate) fn finish(worlds: [Self; 2]) -> Outcome {
         let _in_mpi = enter();
         for Self { mut comm, .. } in worlds {
@@ -309,7 +309,7 @@ impl Pending {
         if send.len() != sends.total {
             return Err(MISFIT.into());
         }
-        // One that is longer keeps its length: what is cut off would be set to zero again.
+        // A longer buffer keeps its length, since a truncated part would have to be zeroed again.
         if receive.len() < receives.total {
             receive.resize(receives.total, 0);
         }
@@ -322,7 +322,7 @@ impl Pending {
         check(code).map(|()| self)
     }
 
-    /// Returns the bytes that came, of a call that is done; none of another.
+    /// Returns the received bytes of a completed call, and no bytes before.
     pub(crate) fn received(&self) -> &[u8] {
         if self.is_done { &self.receive[..self.receives.total] } else { &[] }
     }
@@ -330,7 +330,7 @@ impl Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        // A call that is given up is still MPI's.
+        // MPI may still use the buffers of an abandoned call.
         if !self.is_done {
             mem::forget((mem::take(&mut self.send), mem::take(&mut self.receive)));
             mem::forget((mem::take(&mut self.sends), mem::take(&mut self.receives)));
@@ -339,7 +339,7 @@ impl Drop for Pending {
 }
 
 impl Parts {
-    /// Takes the lengths of so many parts, if MPI can count them.
+    /// Makes the layout of this many parts. It returns an error if MPI cannot count their bytes.
     fn new(lengths: &[usize], parts: usize) -> Outcome<Self> {
         let total = lengths.iter().try_fold(0_usize, |sum, len| sum.checked_add(*len));
         let total = total.filter(|total| lengths.len() == parts && c_int::try_from(*total).is_ok());
@@ -351,13 +351,13 @@ impl Parts {
     }
 }
 
-/// Turns a return code into an outcome, with MPI's text.
+/// Converts a return code to a result, with MPI's error message.
 fn check(code: c_int) -> Outcome {
     // Zero is `MPI_SUCCESS` in every MPI.
     if code == 0 {
         return Ok(());
     }
-    // Room for more than `MPI_MAX_ERROR_STRING` of Open MPI, MPICH and Intel's, which is 256 to 1024.
+    // More than `MPI_MAX_ERROR_STRING` of Open MPI, MPICH and Intel MPI, which is 256 to 1024.
     let (mut text, mut len) = ([0 as c_char; 4096], 0);
     // SAFETY: MPI has started, or it would have ended the process; the text has room.
     let told = unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr(), &raw mut len) };

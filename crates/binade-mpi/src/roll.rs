@@ -1,7 +1,7 @@
-//! The roll of ranks: which of them have come to the call that this rank waits in.
+//! Roll of ranks, which records the ranks that have reached this rank's call.
 //!
-//! MPI does not tell whom a call waits for. So a rank that has waited long asks each of the others where it is, and ranks that wait answer.
-//! A call that ends soon costs no note.
+//! MPI does not report which ranks a call waits for. So a rank that has waited long sends a note to each other rank to ask for its call, and waiting
+//! ranks answer. A call that completes soon sends no note.
 
 use crate::{
     frame::Head,
@@ -14,7 +14,7 @@ pub(crate) enum Call {
     AllGather,
     Exchange,
     Broadcast,
-    /// The last: ranks end together.
+    /// Last call, in which ranks end MPI together.
     End,
 }
 
@@ -30,16 +30,16 @@ impl Call {
     }
 }
 
-/// Calls that the other ranks have told of.
+/// Calls that the other ranks have reported.
 #[derive(Debug)]
 pub(crate) struct Roll {
     rank: usize,
     /// This rank's call.
     own: Head,
     has_asked: bool,
-    /// The furthest call that each rank has told of.
+    /// Latest call that each rank has reported.
     others: Vec<(u64, Option<Call>)>,
-    /// Notes that MPI has not let go of.
+    /// Notes that MPI is still sending.
     sent: Vec<Pending>,
 }
 
@@ -62,7 +62,7 @@ impl Roll {
         self.own
     }
 
-    /// Takes the notes that have come, and answers.
+    /// Receives the notes that have arrived, and answers them.
     pub(crate) fn answer(&mut self, world: &mut World) -> Outcome {
         while let Some([rank, number, code, is_question]) = world.receive_note()? {
             let rank = usize::try_from(rank).unwrap_or(usize::MAX);
@@ -84,7 +84,7 @@ impl Roll {
         Ok(())
     }
 
-    /// Asks every other rank where it is, once a call.
+    /// Asks every other rank for its current call, at most once for each call.
     pub(crate) fn ask(&mut self, world: &mut World) -> Outcome {
         if !self.has_asked {
             self.has_asked = true;
@@ -95,13 +95,13 @@ impl Roll {
         Ok(())
     }
 
-    /// Returns the ranks that have not come to this rank's call.
+    /// Returns the ranks that have not reached this rank's call.
     pub(crate) fn missing(&self) -> Vec<usize> {
         let others = self.others.iter().enumerate().filter(|(rank, _)| *rank != self.rank);
         others.filter(|(_, (number, _))| *number < self.own.number).map(|(rank, _)| rank).collect()
     }
 
-    /// Returns a rank that has made another call in place of this rank's, and that call.
+    /// Returns a rank that made a different call instead of this rank's, and that call.
     pub(crate) fn other_call(&self) -> Option<(usize, Call)> {
         let Head { number: own, call } = self.own;
         let mut others = self.others.iter().enumerate();

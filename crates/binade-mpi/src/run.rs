@@ -1,4 +1,4 @@
-//! The program of a rank: MPI starts before it, and ends after it, well or not.
+//! Program of a rank. MPI starts before it, and ends after it, also if the program fails.
 
 use crate::{Mpi, State};
 use std::{
@@ -10,11 +10,11 @@ use std::{
     time::Duration,
 };
 
-/// Runs `program` as one rank of those that `mpirun` or `srun` started; as the only one where neither did. Every call of the group waits
-/// for the other ranks as long as `patience`.
+/// Runs `program` as one of the ranks that `mpirun` or `srun` started, or as the only rank without a launcher. Every call of the group waits at most
+/// `patience` for the other ranks.
 ///
-/// A program that returns an error or panics ends every rank at once, since the others would wait for this one. The error is written to
-/// the standard error first, with the rank. A program that returns well waits for the others, as long as `patience`, and ends MPI.
+/// If the program returns an error or panics, every rank ends at once, since the others would wait for this one. The error is first written to the
+/// standard error, with the rank. After a success the rank waits at most `patience` for the others, and ends MPI.
 ///
 /// # Examples
 ///
@@ -53,9 +53,9 @@ pub fn run<E: Display>(patience: Duration, program: impl FnOnce(Mpi) -> Result<(
     }
 }
 
-/// Writes a line at once: those of several ranks would be mixed otherwise.
+/// Writes a line in one call, so that lines of several ranks do not mix.
 fn tell(line: &str) {
-    // Nobody is left to be told of a standard error that is closed.
+    // An error of a closed standard error cannot be reported.
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
@@ -69,7 +69,7 @@ impl Drop for Guard {
         let mut state = match self.state.try_lock() {
             Ok(state) => state,
             Err(TryLockError::Poisoned(state)) => state.into_inner(),
-            // Another thread of the program is in MPI, and may be for long. A launcher ends the job of a rank that exits so.
+            // Another thread of the program is in MPI, perhaps for long. The launcher ends the job of a rank that exits with this code.
             Err(TryLockError::WouldBlock) => process::exit(code),
         };
         if let Some(world) = state.world.take() {

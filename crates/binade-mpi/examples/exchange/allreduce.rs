@@ -2,7 +2,7 @@
 
 use mpi_sys as ffi;
 
-/// Returns the sum of values over all ranks, which MPI adds in `f32` in an order of its own.
+/// Returns the sum of values over all ranks. MPI adds in `f32`, in an order that it chooses.
 pub(crate) fn sum(values: &[f32]) -> Result<Vec<f32>, String> {
     let count = i32::try_from(values.len()).map_err(|error| error.to_string())?;
     let mut sums = vec![0.0; values.len()];

@@ -1,5 +1,5 @@
-//! Measures the average of gradients over ranks beside `MPI_Allreduce` in `f32`: `mpirun -n 4 exchange ELEMENTS ROUNDS [PATIENCE]`, of
-//! which the last is the seconds that a call waits for other ranks, 300 if left out.
+//! Compares the time of gradient averaging over ranks with that of `MPI_Allreduce` in `f32`: `mpirun -n 4 exchange ELEMENTS ROUNDS [PATIENCE]`.
+//! PATIENCE is the time in seconds that a call waits for other ranks, by default 300.
 
 #[allow(unsafe_code, reason = "MPI is a library of C")]
 mod allreduce;
@@ -18,7 +18,7 @@ use std::{
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-/// Name of a call, the call, and its times in seconds.
+/// Call with its name and its times in seconds.
 type Row<'r> = (&'static str, &'r mut dyn FnMut() -> Outcome, Vec<f64>);
 
 fn main() -> ExitCode {
@@ -57,7 +57,7 @@ fn measure(group: Mpi) -> Outcome {
         ),
         ("bytes of 16 bits alone", &mut || bytes(rank.group(), elements, 2), vec![]),
     ];
-    // A round warms up.
+    // The first round is a warm-up.
     for round in 0..=rounds {
         for (_, run, times) in &mut rows {
             let time = timed(rank.group(), run)?;
@@ -84,7 +84,7 @@ fn measure(group: Mpi) -> Outcome {
     Ok(())
 }
 
-/// Moves the bytes that an average of elements of this width moves, and does nothing with them.
+/// Transfers the bytes that an average of elements of this width transfers, without adding them.
 fn bytes(group: &Mpi, elements: usize, width: usize) -> Outcome {
     let ranks = group.ranks();
     let slice = elements / ranks * width;
@@ -97,7 +97,7 @@ fn bytes(group: &Mpi, elements: usize, width: usize) -> Outcome {
     Ok(())
 }
 
-/// Returns the seconds of a call that all ranks begin together: those of the slowest.
+/// Returns the time, in seconds on the slowest rank, of a call that all ranks begin together.
 fn timed(group: &Mpi, run: &mut dyn FnMut() -> Outcome) -> Outcome<f64> {
     gathered(group, 0.0)?;
     let begun = Instant::now();

@@ -9,10 +9,10 @@ use std::{
 /// Argument before the name of the program of a rank.
 pub(crate) const PROGRAM: &str = "--rank-program";
 
-/// Seconds after which a job is killed, which is a failure.
+/// Time limit of a job in seconds. A job that exceeds it is killed, and its test fails.
 const LIMIT: &str = "120";
 
-/// How a job ended.
+/// End of a job.
 #[derive(Debug)]
 pub(crate) struct End {
     pub(crate) code: Option<i32>,
@@ -21,29 +21,29 @@ pub(crate) struct End {
     pub(crate) took: Duration,
 }
 
-/// Returns the reason why no job can be started.
+/// Returns the reason if no job can be started.
 pub(crate) fn absent() -> Option<String> {
     let told = Command::new("mpirun").arg("--version").output();
     let advice = "apt-get install libopenmpi-dev openmpi-bin";
     told.err().map(|error| format!("mpirun: {error}; {advice}"))
 }
 
-/// Runs a program of a rank on so many ranks.
+/// Runs a rank's program on this many ranks.
 pub(crate) fn on_ranks(ranks: usize, program: &str) -> End {
     on_ranks_by(&[], ranks, program)
 }
 
-/// Runs a program of a rank on so many ranks, with parameters of Open MPI.
+/// Runs a rank's program on this many ranks, with parameters of Open MPI.
 pub(crate) fn on_ranks_by(parameters: &[&str], ranks: usize, program: &str) -> End {
     ended(&[&["mpirun", "-n", &ranks.to_string()], parameters].concat(), &[], program)
 }
 
-/// Runs a program of a rank on so many ranks, with variables of the environment.
+/// Runs a rank's program on this many ranks, with environment variables.
 pub(crate) fn on_ranks_with(variables: &[(&str, &str)], ranks: usize, program: &str) -> End {
     ended(&["mpirun", "-n", &ranks.to_string()], variables, program)
 }
 
-/// Runs a program of a rank as a user does who knows nothing of MPI.
+/// Runs a rank's program without `mpirun`.
 pub(crate) fn alone(program: &str) -> End {
     ended(&[], &[], program)
 }
@@ -53,11 +53,11 @@ fn ended(launcher: &[&str], variables: &[(&str, &str)], program: &str) -> End {
     let mut job = Command::new("timeout");
     job.args(["--kill-after=5", LIMIT]).args(launcher).arg(env::current_exe().unwrap());
     job.args([PROGRAM, program]).envs(variables.iter().copied());
-    // As `--allow-run-as-root --oversubscribe`, which other launchers do not know.
+    // Equals `--allow-run-as-root --oversubscribe`, which other launchers do not accept.
     job.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     job.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
     job.env("OMPI_MCA_mpi_yield_when_idle", "1");
-    // Containers forbid a process to read another's memory.
+    // In containers a process cannot read the memory of another.
     job.env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
     let output = job.output().unwrap();
     let [out, errors] = [output.stdout, output.stderr].map(|it| String::from_utf8(it).unwrap());
@@ -74,13 +74,13 @@ impl End {
         lines
     }
 
-    /// Asserts that all ranks ended well.
+    /// Asserts that all ranks succeeded.
     pub(crate) fn well(self) -> Self {
         assert_eq!(self.code, Some(0), "{self:?}");
         self
     }
 
-    /// Asserts that the job failed, and soon: long before any rank would have lost its patience.
+    /// Asserts that the job failed long before the patience of any rank ended.
     pub(crate) fn failed_soon(self) -> Self {
         assert_ne!(self.code, Some(0), "{self:?}");
         assert!(self.took < Duration::from_secs(20), "{self:?}");

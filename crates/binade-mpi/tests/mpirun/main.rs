@@ -1,5 +1,5 @@
-//! Ranks that are processes: this program starts itself by `mpirun`, as the program of every rank. Without `mpirun` its tests are ignored,
-//! and say so; if `BINADE_REQUIRE` names `mpi` they fail.
+//! Tests of ranks that are processes. This program starts itself with `mpirun`, as the program of every rank. Without `mpirun` its tests are reported
+//! as ignored, or fail if `BINADE_REQUIRE` names `mpi`.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         Trial::test(name, run).with_ignored_flag(absent.is_some())
     };
     let mut arguments = Arguments::from_args();
-    // Each job has more ranks than there are cores. Half of the tests wait, for patience to end or for `mpirun` to end a job.
+    // Each job has more ranks than there are cores. Half of the tests only wait, until patience ends or `mpirun` ends a job.
     arguments.test_threads = Some(2);
     libtest_mimic::run(&arguments, tests::ALL.into_iter().map(trial).collect()).exit_code()
 }

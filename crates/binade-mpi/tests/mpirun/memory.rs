@@ -1,4 +1,4 @@
-//! New memory of steps, counted in pages.
+//! Memory that a step newly allocates, in pages.
 
 use crate::programs::Outcome;
 use binade_core::{DType, Named};
@@ -8,7 +8,7 @@ use binade_mpi::Mpi;
 use binade_ranks::{RankGrads, Ranks, RanksError};
 use std::{error::Error, fs};
 
-/// Variable by which glibc takes new pages for each allocation of 64 KiB or more, and gives them back when it is freed.
+/// Environment variable that makes glibc map new pages for each allocation of 64 KiB or more, and unmap them when it is freed.
 pub(crate) const EACH_IS_NEW: (&str, &str) = ("MALLOC_MMAP_THRESHOLD_", "65536");
 
 /// Pages of a model's gradients in `f32`: 4 parameters of 1 MiB.
@@ -16,7 +16,7 @@ const PAGES: u64 = 4 << 8;
 
 const STEPS: u64 = 8;
 
-/// Prints how many new pages a step takes for each page of gradients: with gradients that are sent during backward, and by `unscale`.
+/// Prints the number of new pages of a step for each page of gradients, sent during backward and sent by `unscale`.
 pub(crate) fn memory(group: Mpi) -> Outcome {
     let second = group.duplicate()?;
     let rank = Ranks::overlapping(Cpu, [group, second], 1 << 20)?;
@@ -35,7 +35,7 @@ pub(crate) fn memory(group: Mpi) -> Outcome {
 
 type Grads<'g> = &'g dyn Fn() -> Result<RankGrads<Cpu>, RanksError<binade_cpu::Error>>;
 
-/// Returns the new pages of a step with such gradients, once there are the buffers that steps share.
+/// Returns the new pages of a step with gradients of this kind, after earlier steps have allocated the shared buffers.
 fn pages(rank: &Ranks<Cpu, Mpi>, grads: Grads<'_>) -> Result<u64, Box<dyn Error>> {
     let mut before = 0;
     for step in 0..3 + STEPS {
@@ -47,7 +47,7 @@ fn pages(rank: &Ranks<Cpu, Mpi>, grads: Grads<'_>) -> Result<u64, Box<dyn Error>
     Ok((faults()? - before) / STEPS)
 }
 
-/// Returns the number of pages that this process took.
+/// Returns the number of minor page faults of this process.
 fn faults() -> Result<u64, Box<dyn Error>> {
     let told = fs::read_to_string("/proc/self/stat")?;
     let fields = told.rsplit(") ").next().unwrap_or_default();

@@ -26,10 +26,10 @@ use std::{
 
 pub(crate) type Outcome = Result<(), Box<dyn Error>>;
 
-/// Patience of ranks of which one stalls.
+/// Patience in tests in which a rank stalls.
 pub(crate) const SHORT: Duration = Duration::from_secs(3);
 
-/// Patience of ranks that end for another reason.
+/// Patience in tests that end for another reason.
 const LONG: Duration = Duration::from_mins(5);
 
 pub(crate) fn run(name: &str) -> ExitCode {
@@ -110,7 +110,7 @@ fn call(group: &Mpi) -> Result<(), GroupError> {
         group.broadcast(root, &mut bytes)?;
         assert_eq!(bytes, vec![byte(root); 3]);
     }
-    // Nothing at all, and more than a message that MPI sends before it is asked for.
+    // Empty parts, and a message larger than MPI's eager limit.
     group.all_gather(&[], &vec![0; ranks], &mut [])?;
     group.exchange(&[], &vec![0; ranks], &mut [], &vec![0; ranks])?;
     group.broadcast(ranks - 1, &mut [])?;
@@ -171,7 +171,7 @@ fn settings_that_overlap(group: Mpi) -> Outcome {
     Ok(())
 }
 
-/// A rank tells its gradient too late.
+/// One rank reports its gradient too late.
 fn stall_in_backward(group: Mpi) -> Outcome {
     let (own, second) = (group.rank(), group.duplicate()?);
     let rank = Ranks::overlapping(Cpu, [group, second], BUCKET)?;
@@ -183,18 +183,18 @@ fn stall_in_backward(group: Mpi) -> Outcome {
         }
         tell(gradient.clone())
     })?;
-    // The meeting of `unscale` waits as long as the exchange, which began before.
+    // The meeting of `unscale` has the same patience as the exchange, which began earlier.
     heard(rank.group(), rank.unscale(&mut grads, &ScaleState::from_exponent(0)))
 }
 
-/// A rank comes after the others have asked where it is, and before they lose patience.
+/// One rank arrives after the others have asked for its call, and before their patience ends.
 fn late(group: Mpi) -> Outcome {
     for round in 0..3 {
         if group.rank() == round {
             thread::sleep(SHORT * 3 / 4);
         }
         gather(&group)?;
-        // The root goes on at once, and the others do not hear of that.
+        // The root continues at once, without notice to the others.
         group.broadcast(0, &mut [0; 8])?;
     }
     println!("rank {} was in time", group.rank());
@@ -207,7 +207,7 @@ fn unequal_ends(group: Mpi) -> Outcome {
     Ok(())
 }
 
-/// Prints the error that a rank heard; the first that returns ends the others, which shall have printed theirs.
+/// Prints the error of a rank. The first rank that returns ends the others, so they must have printed theirs before.
 fn heard<T>(group: &Mpi, outcome: Result<T, impl Error + 'static>) -> Outcome {
     let Err(error) = outcome else { return Err("the call ended well".into()) };
     println!("rank {}: {error}", group.rank());
@@ -246,7 +246,7 @@ fn mixed(group: Mpi) -> Outcome {
         0 => group.broadcast(1, &mut [0; 8]),
         _ => gather(&group).map(|_| ()),
     };
-    // Rank 0 hears of it at once, and the others when their patience ends.
+    // Rank 0 gets the error at once, and the others when their patience ends.
     if group.rank() == 0 {
         thread::sleep(SHORT);
     }
@@ -279,7 +279,7 @@ fn panics(group: Mpi) -> Outcome {
     gather(&group).map(|_| ()).map_err(Into::into)
 }
 
-/// The rank that panics has a thread that waits in MPI.
+/// One rank panics while another thread of it waits in MPI.
 fn panics_beside_a_call(group: Mpi) -> Outcome {
     gather(&group)?;
     if group.rank() == 1 {

@@ -1,4 +1,4 @@
-//! Program of a rank that keeps slices, saves every second step, and may be killed in the middle of a step.
+//! Program of a rank that has slices, saves every second step, and may be killed in the middle of a step.
 
 use crate::observed::Observed;
 use crate::programs::Outcome;
@@ -22,7 +22,7 @@ pub(crate) const FILE: &str = "BINADE_TEST_STATE";
 /// Variable that names the exchange at which the last rank is killed.
 pub(crate) const KILLED_AT: &str = "BINADE_TEST_KILLED_AT";
 
-/// Returns what is trained: windows of three micro-batches, clipped, in `f16` with masters.
+/// Returns the setting: windows of three micro-batches, clipped, in `f16` with masters.
 pub(crate) fn setting() -> Setting {
     Setting::new(OptLevel::O2, DType::F16).with_windows()
 }
@@ -34,7 +34,7 @@ pub(crate) fn read(file: &Path) -> Option<(usize, Vec<u8>)> {
     Some((u64::from_le_bytes(*steps).try_into().ok()?, checkpoint.to_vec()))
 }
 
-/// Returns a group of which the last rank kills itself before its exchange of this number, from 1.
+/// Returns a group whose last rank kills itself before its exchange with this number, from 1.
 fn mortal(group: Mpi, killed_at: usize) -> impl Group {
     let (is_last, left) = (group.rank() + 1 == group.ranks(), AtomicUsize::new(killed_at));
     let observe = move |call: &str, _: &mut Vec<u8>| {

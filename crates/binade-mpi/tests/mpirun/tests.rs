@@ -1,4 +1,4 @@
-//! The tests: each starts jobs, and looks at how they end.
+//! Tests, each of which starts jobs and checks how they end.
 
 use crate::job::{alone, on_ranks, on_ranks_by, on_ranks_with};
 use crate::memory;
@@ -112,7 +112,7 @@ fn a_program_that_no_launcher_started_is_one_rank() {
 
 fn buffers_are_kept_from_step_to_step() {
     let end = on_ranks_with(&[memory::EACH_IS_NEW], 2, "memory").well();
-    // Downloads, packed bytes, averages, and the tensors that are made of them, and what is small.
+    // Downloads, packed bytes, averages, the tensors made from them, and small allocations.
     assert_eq!(end.lines(), ["5 and 5 pages"; 2]);
 }
 
@@ -159,7 +159,7 @@ fn other_lengths_are_told() {
     let end = on_ranks(3, "other_lengths").failed_soon();
     let lines = end.lines();
     assert_eq!(lines.len(), 3, "{end:?}");
-    // MPI itself tells of what is too long.
+    // MPI itself reports a part that is too long.
     assert!(lines[0].contains("MPI's error") && lines[2].contains("MPI's error"), "{end:?}");
     assert!(lines[1].contains("1 bytes came of rank 2, where 2 were expected"), "{end:?}");
 }
