@@ -4,13 +4,13 @@ use binade_core::{Error, ErrorKind, MatchError};
 use binade_master_weights::ConfigError;
 use std::sync::Arc;
 
-/// Error of a device, or of tensors that lie on different devices.
+/// Error of a device, or of tensors on different devices.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ModelParallelError<E> {
-    /// Error of a device, in its own words.
+    /// Error of a device.
     #[error(transparent)]
     Device(E),
-    /// Error that one device has by itself, such as too little memory.
+    /// Error that concerns one device, such as too little memory.
     #[error("device {device} of the model: {source}")]
     OnDevice {
         /// Number of the device.
@@ -28,12 +28,12 @@ pub enum ModelParallelError<E> {
         operation: &'static str,
         /// Device of operand 0.
         first: usize,
-        /// Place of the first operand that lies on another device.
+        /// Position of the first operand on another device.
         operand: usize,
         /// That device.
         other: usize,
     },
-    /// Gradient on another device than its parameter, or than the sum that it is added to.
+    /// Gradient on a different device than its parameter, or than the sum that it is added to.
     #[error(
         "the gradient of `{parameter}` is on device {found}, and {owner} on device {expected}; leave each parameter on one device, and \
          move values that are computed from it"
@@ -43,12 +43,12 @@ pub enum ModelParallelError<E> {
         parameter: Arc<str>,
         /// Device of the gradient.
         found: usize,
-        /// Name of what it belongs to.
+        /// Kind of the object that the gradient belongs to.
         owner: &'static str,
         /// Device of the parameter or the sum.
         expected: usize,
     },
-    /// Number of no device.
+    /// Device number that does not exist.
     #[error("there is no device {device}: the model has {devices}, numbered from 0")]
     NoDevice {
         /// The number.
@@ -56,7 +56,7 @@ pub enum ModelParallelError<E> {
         /// Number of devices.
         devices: usize,
     },
-    /// Value of another number of devices.
+    /// Value with parts for a different number of devices.
     #[error(
         "a value of {found} devices came to a model of {devices}; values of one handle go with no other"
     )]
@@ -66,10 +66,10 @@ pub enum ModelParallelError<E> {
         /// Number of devices of the handle.
         devices: usize,
     },
-    /// Gradients that nothing has unscaled.
+    /// Gradients that have not been unscaled.
     #[error("these gradients are as backward returned them: unscale them first")]
     NotUnscaled,
-    /// Group of parameters on several devices, of which one norm is asked for.
+    /// Group of parameters on several devices, for which a single norm is needed.
     #[error(
         "clip_groups: the group of `{parameter}` has parameters on devices {devices:?}; give those of each device a group, or clip all by \
          `clip_norm`, whose norm is of all devices"
@@ -86,7 +86,7 @@ pub enum ModelParallelError<E> {
     /// Configuration that does not fit the parameters.
     #[error(transparent)]
     Config(ConfigError),
-    /// End of devices of which some have changed and others have not.
+    /// Failed call after which some devices have changed and others have not.
     #[error(
         "the devices of the model no longer fit together: {cause}; start again from a checkpoint"
     )]

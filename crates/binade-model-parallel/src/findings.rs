@@ -1,4 +1,4 @@
-//! Findings and scales, one a device.
+//! Found-inf results and scales, one for each device.
 
 use crate::{ModelParallel, handle::Failed};
 use binade_core::{FoundInf, GradSet, MergeRule};
@@ -16,7 +16,7 @@ impl<T> PerDevice<T> {
     }
 }
 
-/// Finding of a pass over the gradients of all devices, once on each device.
+/// Found-inf result of a pass over the gradients of all devices, with a copy on each device.
 #[derive(Clone, Debug)]
 pub struct ModelFound<F> {
     pub(crate) parts: Vec<F>,
@@ -25,14 +25,14 @@ pub struct ModelFound<F> {
 }
 
 impl<F> ModelFound<F> {
-    /// Returns each device's, in the order of the devices.
+    /// Returns each device's copy, in the order of the devices.
     pub fn parts(&self) -> &[F] {
         &self.parts
     }
 }
 
 impl<D: PeerDevice> ModelParallel<D> {
-    /// Joins what each device has found in its own gradients, on every device.
+    /// Joins the found-inf results of the devices' own gradients, on every device.
     pub(crate) fn joined(&self, mut own: Vec<D::Found>) -> Result<Vec<D::Found>, Failed<D>> {
         let devices = self.devices();
         let mut copies: Vec<Vec<D::Found>> = self.each(|here, device| {
@@ -48,7 +48,7 @@ impl<D: PeerDevice> ModelParallel<D> {
 }
 
 impl<D: PeerDevice> ModelParallel<D> {
-    /// Checks that findings and a scale have a part for each device.
+    /// Checks that found-inf results and a scale have a part for each device.
     fn fit<'f>(
         &self,
         mut found: impl Iterator<Item = &'f ModelFound<D::Found>>,
@@ -86,7 +86,7 @@ where
         self.change(merge).map(drop)
     }
 
-    /// Moves the scale of each device by findings that are the same on all.
+    /// Updates the scale of each device by found-inf results that are the same on all devices.
     fn update(
         &self,
         scale: &mut PerDevice<D::Scale>,
@@ -102,7 +102,8 @@ where
         self.change(update).map(drop)
     }
 
-    /// Reads every device, each of which knows its own missing gradients. Scales that differ end the model.
+    /// Downloads the state of every device, since each records its own missing gradients. If the scales differ, this and every later call is an
+    /// error.
     fn read(
         &self,
         found: &[&ModelFound<D::Found>],
@@ -138,7 +139,7 @@ where
         Ok(self.each(ready)?.into_iter().all(|ready| ready))
     }
 
-    /// The first device has the names of missing gradients, so that they are read once.
+    /// Uploads the found-inf result to every device. Only the first gets the names of missing gradients, so that they are read once.
     fn upload_found(&self, found: &FoundInf) -> Result<ModelFound<D::Found>, Failed<D>> {
         let others = FoundInf { missing: Vec::new(), ..found.clone() };
         let part = |number: usize, device: &D| {
@@ -148,7 +149,7 @@ where
     }
 }
 
-/// Returns the findings of the device of this number.
+/// Returns the found-inf results of the device with this number.
 fn on<'f, F>(found: &[&'f ModelFound<F>], number: usize) -> Vec<&'f F> {
     found.iter().map(|found| &found.parts[number]).collect()
 }

@@ -1,4 +1,4 @@
-//! Losses, unscaling, and arithmetic on whole sets.
+//! Losses, unscaling, and arithmetic on gradient sets of all devices.
 
 use crate::{
     DeviceTensor, ModelDevice, ModelFound, ModelGradients, ModelParallel, ModelParallelError,
@@ -116,7 +116,7 @@ impl<D: ModelDevice> GradOps for ModelParallel<D> {
         let refused = |error| ModelParallelError::Device(self.of_number(0).train_error(error));
         ClipGroup::places(groups, names).map_err(refused)?;
         let groups = self.groups_of_devices(groups, model)?;
-        // Findings of their own, so that what was found before is not counted again.
+        // New found-inf results, so that earlier findings are not counted twice.
         let found = self.change(|number, device| {
             let mut found = device.upload_found(&FoundInf::default())?;
             device.clip_groups(&mut parts[number], &groups[number], &mut found)?;
@@ -157,7 +157,7 @@ impl<D: ModelDevice> GradOps for ModelParallel<D> {
 }
 
 impl<D: ModelDevice> ModelParallel<D> {
-    /// Returns the groups of each device, each of which lies on one.
+    /// Returns the groups of each device. The parameters of a group are on one device.
     fn groups_of_devices(
         &self,
         groups: &[ClipGroup],
@@ -181,7 +181,7 @@ impl<D: ModelDevice> ModelParallel<D> {
     }
 }
 
-/// Returns the entries of a sum and of what is added to it, which list the same parameters on the same devices.
+/// Returns the joint entries of a sum and its addend, which must list the same parameters on the same devices.
 fn of_both<D: ModelDevice>(sum: &Divided<D>, grads: Vec<Entry>) -> Result<Vec<Entry>, Failed<D>> {
     let shapes = grads.iter().map(|entry| (&entry.name, entry.shape.as_deref()));
     check_same_parameters(sum.shapes(), shapes).map_err(ModelParallelError::Mismatch)?;

@@ -6,7 +6,7 @@ use crate::{
 use binade_core::{GradSet, Named, NamedGrads, TrainError};
 use std::{fmt, mem, sync::Arc};
 
-/// Gradients of a model whose parameters lie on several devices: a list by name until `unscale`, and a set for each device from there on.
+/// Gradients of a model whose parameters are on several devices: a list by name until `unscale`, then a set for each device.
 pub struct ModelGradients<D: GradSet>(Sets<D>);
 
 enum Sets<D: GradSet> {
@@ -14,7 +14,7 @@ enum Sets<D: GradSet> {
     Divided(Divided<D>),
 }
 
-/// Set of each device, and the whole that they are of.
+/// Gradient sets of the devices, and the order of the whole set.
 pub(crate) struct Divided<D: GradSet> {
     pub(crate) parts: Vec<D::Grads>,
     pub(crate) model: Vec<Entry>,
@@ -37,25 +37,25 @@ impl<D: GradSet> ModelGradients<D> {
 }
 
 impl<D: GradSet> Divided<D> {
-    /// Returns names and shapes, as sets are compared by.
+    /// Returns names and shapes, by which sets are compared.
     pub(crate) fn shapes(&self) -> impl Iterator<Item = (&Arc<str>, Option<&[usize]>)> + Clone {
         self.model.iter().map(|entry| (&entry.name, entry.shape.as_deref()))
     }
 
-    /// Puts one list for each device, in the order of its set, into the model's order.
+    /// Merges one list for each device, in the order of its set, into the model's order.
     pub(crate) fn ordered<T>(&self, lists: Vec<Vec<T>>) -> Vec<T> {
         ordered(self.model.iter().map(|entry| entry.device), lists)
     }
 }
 
-/// Returns the values of lists, one for each device, in the order in which their devices come.
+/// Merges lists, one for each device, in the order of `devices`.
 pub(crate) fn ordered<T>(devices: impl Iterator<Item = usize>, lists: Vec<Vec<T>>) -> Vec<T> {
     let mut lists: Vec<_> = lists.into_iter().map(Vec::into_iter).collect();
     devices.filter_map(|device| lists.get_mut(device)?.next()).collect()
 }
 
 impl<D: ModelDevice> ModelParallel<D> {
-    /// Divides a set among the devices, unless it is.
+    /// Divides a set among the devices, unless it is divided already.
     pub(crate) fn divide<'g>(
         &self,
         grads: &'g mut ModelGradients<D>,
@@ -69,7 +69,7 @@ impl<D: ModelDevice> ModelParallel<D> {
                 self.fits(divided.parts.len())?;
                 Ok(divided)
             }
-            // It has just been divided.
+            // The set has just been divided.
             Sets::Whole(_) => Err(ModelParallelError::NotUnscaled),
         }
     }
@@ -85,7 +85,7 @@ impl<D: ModelDevice> ModelParallel<D> {
         }
     }
 
-    /// Returns a set that is divided already, as every set is from `unscale` on.
+    /// Returns a divided set. After `unscale` every set is divided.
     pub(crate) fn as_divided<'g>(
         &self,
         grads: &'g ModelGradients<D>,
@@ -99,7 +99,7 @@ impl<D: ModelDevice> ModelParallel<D> {
         }
     }
 
-    /// A gradient that is missing is listed where its parameter was seen last, or else on the current device.
+    /// Assigns each gradient to a device. A missing gradient is listed on the last known device of its parameter, or else on the current device.
     fn division(
         &self,
         whole: NamedGrads<DeviceTensor<D::Tensor>>,
@@ -154,12 +154,12 @@ impl<D: ModelDevice> GradSet for ModelParallel<D> {
     type Grads = ModelGradients<D>;
     type Found = ModelFound<D::Found>;
 
-    /// The first device's words.
+    /// Returns the first device's error.
     fn train_error(&self, error: TrainError) -> Self::Error {
         ModelParallelError::Device(self.of_number(0).train_error(error))
     }
 
-    /// Waits for the first device, which knows what all have found.
+    /// Waits for the first device, whose found-inf result is that of all devices.
     fn is_raised(&self, found: &ModelFound<D::Found>) -> Result<bool, Failed<D>> {
         self.fits(found.parts.len())?;
         self.one(0, |device| device.is_raised(&found.parts[0]))

@@ -1,4 +1,4 @@
-//! Handle of several devices.
+//! Handle of several devices that train one model.
 
 use crate::{DeviceTensor, ModelParallelError};
 use binade_autocast::Autocast;
@@ -12,7 +12,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
-/// Device of which several can train one model. No type implements it by hand: every handle with these traits has it.
+/// Device that can be one of several devices of a model. Every handle with these supertraits implements it.
 #[rustfmt::skip]
 pub trait ModelDevice:
     Autocast + Shaped
@@ -29,7 +29,7 @@ impl<D> ModelDevice for D where
 {
 }
 
-/// Several devices of one kind as one handle: a model whose parameters are divided among them, trained by one scaler and one optimizer.
+/// Handle of several devices of one kind. They train one model, whose parameters are divided among them, with one scaler and one optimizer.
 ///
 /// # Contract
 ///
@@ -46,26 +46,26 @@ impl<D> ModelDevice for D where
 /// * A call that fails on one device after another has changed is the last: later calls are [`ModelParallelError::Apart`].
 pub struct ModelParallel<D> {
     shared: Arc<Shared<D>>,
-    /// Number of the device that tensors are created on.
+    /// Number of the device on which tensors are created.
     device: usize,
 }
 
 struct Shared<D> {
     devices: Vec<D>,
-    /// Device of each parameter that was seen, for gradients that are missing.
+    /// Last known device of each parameter, for missing gradients.
     homes: Mutex<HashMap<Arc<str>, usize>>,
     apart: OnceLock<String>,
 }
 
-/// Error of a call on devices `D`.
+/// Error type of a call on devices `D`.
 pub(crate) type Failed<D> = ModelParallelError<<D as Handle>::Error>;
 
 impl<D> ModelParallel<D> {
-    /// Makes a handle of `devices`, which are numbered in their order.
+    /// Makes a handle of `devices`, numbered from 0 in their order.
     ///
     /// # Errors
     ///
-    /// [`ModelParallelError::NoDevice`] without a device.
+    /// Returns [`ModelParallelError::NoDevice`] if `devices` is empty.
     pub fn new(devices: Vec<D>) -> Result<Self, Failed<D>>
     where
         D: Handle,
@@ -82,11 +82,11 @@ impl<D> ModelParallel<D> {
         &self.shared.devices
     }
 
-    /// Returns the same devices, with tensors created on the one of this number.
+    /// Returns a handle of the same devices that creates tensors on device `device`.
     ///
     /// # Errors
     ///
-    /// [`ModelParallelError::NoDevice`] if there is none.
+    /// Returns [`ModelParallelError::NoDevice`] if the number is out of range.
     pub fn on(&self, device: usize) -> Result<Self, Failed<D>>
     where
         D: Handle,
@@ -95,7 +95,7 @@ impl<D> ModelParallel<D> {
         Ok(self.at(device))
     }
 
-    /// Returns the same devices, with tensors created where `tensor` lies.
+    /// Returns a handle of the same devices that creates tensors on device `device`, which must exist.
     pub(crate) fn at(&self, device: usize) -> Self {
         Self { shared: self.shared.clone(), device }
     }
@@ -105,18 +105,18 @@ impl<D> ModelParallel<D> {
         self.device
     }
 
-    /// Locks the devices of parameters. A panic leaves the table whole.
+    /// Locks the table of the parameters' devices. A panic cannot leave it inconsistent.
     pub(crate) fn homes(&self) -> MutexGuard<'_, HashMap<Arc<str>, usize>> {
         self.shared.homes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<D: Handle> ModelParallel<D> {
-    /// Makes a tensor of the model of one that the device of this number has made.
+    /// Wraps a tensor that device `device` has created.
     ///
     /// # Errors
     ///
-    /// [`ModelParallelError::NoDevice`] if there is no such device.
+    /// Returns [`ModelParallelError::NoDevice`] if there is no such device.
     pub fn tensor(
         &self,
         tensor: D::Tensor,
@@ -126,13 +126,13 @@ impl<D: Handle> ModelParallel<D> {
         Ok(DeviceTensor { tensor, device })
     }
 
-    /// Returns the device of this number.
+    /// Returns the device with this number.
     pub(crate) fn device(&self, device: usize) -> Result<&D, Failed<D>> {
         let devices = self.devices().len();
         self.devices().get(device).ok_or(ModelParallelError::NoDevice { device, devices })
     }
 
-    /// Returns the device of this number, or the first, which every model has.
+    /// Returns the device with this number, or else the first device, which always exists.
     pub(crate) fn of_number(&self, device: usize) -> &D {
         self.devices().get(device).unwrap_or(&self.devices()[0])
     }
@@ -147,7 +147,7 @@ impl<D: Handle> ModelParallel<D> {
         }
     }
 
-    /// Makes a call of one device.
+    /// Runs a call on one device.
     pub(crate) fn one<T>(
         &self,
         device: usize,
@@ -157,7 +157,7 @@ impl<D: Handle> ModelParallel<D> {
         call(self.device(device)?).map_err(|error| on_device(device, error))
     }
 
-    /// Makes a call of every device in turn, and returns the results in their order.
+    /// Runs a call on every device in turn, and returns the results in the order of the devices.
     pub(crate) fn each<T>(
         &self,
         mut call: impl FnMut(usize, &D) -> Result<T, D::Error>,
@@ -165,8 +165,8 @@ impl<D: Handle> ModelParallel<D> {
         (0..self.devices().len()).map(|number| self.one(number, |it| call(number, it))).collect()
     }
 
-    /// Makes a call of every device in turn that changes it. An error after the first device ends the model, since some devices have
-    /// changed and others have not.
+    /// Runs a call on every device in turn that changes the device. If a device after the first fails, every later call is an error, since some
+    /// devices have changed and others have not.
     pub(crate) fn change<T>(
         &self,
         mut call: impl FnMut(usize, &D) -> Result<T, D::Error>,
@@ -182,7 +182,7 @@ impl<D: Handle> ModelParallel<D> {
         done
     }
 
-    /// Ends the model: every later call is the error that this returns.
+    /// Returns an error, and makes every later call return it.
     pub(crate) fn come_apart(&self, cause: String) -> Failed<D> {
         ModelParallelError::Apart { cause: self.shared.apart.get_or_init(|| cause).clone() }
     }
@@ -193,7 +193,7 @@ impl<D: Handle> ModelParallel<D> {
     }
 }
 
-/// Adds the device's number to an error that is the device's own; those of wrong arguments stay as they are.
+/// Adds the device's number to an error of the device. Errors of wrong arguments stay unchanged.
 fn on_device<E: Error>(device: usize, source: E) -> ModelParallelError<E> {
     match source.kind() {
         ErrorKind::DeviceLost | ErrorKind::OutOfMemory | ErrorKind::Other => {

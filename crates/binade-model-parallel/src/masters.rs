@@ -18,7 +18,7 @@ use std::{
 #[derive(Debug)]
 pub struct ModelMasters<M> {
     pub(crate) parts: Vec<M>,
-    /// Names, types and rules of all parameters, by which a call is checked before any device changes.
+    /// Names, types and rules of all parameters, used to check a call before any device changes.
     kept: HostMasters,
     /// Device of each parameter, by id.
     homes: Vec<usize>,
@@ -30,7 +30,7 @@ impl<M> ModelMasters<M> {
         &self.parts
     }
 
-    /// Returns the part of a configuration that is for the parameters of one device.
+    /// Returns the configuration for the parameters of one device.
     fn config_of(&self, device: usize, config: &OptimizerConfig) -> OptimizerConfig {
         let is_here =
             |name: &str| self.kept.id(name).is_some_and(|id| self.homes.get(id) == Some(&device));
@@ -105,7 +105,7 @@ impl<D: ModelDevice> MasterWeights for ModelParallel<D> {
                 }
                 _ => Ok(()),
             };
-            // Where one device moves alone, its refusal has changed nothing.
+            // If only one device steps, its error leaves everything unchanged.
             let done = if moving.len() == 1 { self.each(step) } else { self.change(step) };
             done.map(drop)
         })
@@ -147,7 +147,7 @@ impl<D: ModelDevice> MasterWeights for ModelParallel<D> {
 }
 
 impl<D: ModelDevice> ModelParallel<D> {
-    /// Checks that every gradient fits its parameter and lies on its device, before any device moves.
+    /// Checks, before any device steps, that every gradient fits its parameter and is on the same device.
     fn check_step(
         &self,
         params: &Params<D>,
@@ -180,7 +180,7 @@ impl<D: ModelDevice> ModelParallel<D> {
         Ok(())
     }
 
-    /// Returns the devices that have gradients. Where none has one, the first device with parameters says so, or skips.
+    /// Returns the devices that have gradients. If none has, it returns the first device with parameters, which reports the error or skips.
     fn moving(&self, grads: &Divided<D>, params: &Params<D>) -> Vec<usize> {
         let sets = self.devices().iter().zip(&grads.parts).enumerate();
         let moving = sets.filter(|(_, (device, set))| device.has_gradients(set));
@@ -195,7 +195,7 @@ impl<D: ModelDevice> ModelParallel<D> {
         self.of(tensor).dtype(&tensor.tensor)
     }
 
-    /// Adds parameters to those by which calls are checked.
+    /// Adds parameters to those that calls are checked against.
     fn declare(&self, kept: &mut HostMasters, params: &Params<D>) -> Result<(), Failed<D>> {
         for Named { name, value } in params {
             let len = self.of(value).element_count(&value.tensor);
@@ -205,8 +205,8 @@ impl<D: ModelDevice> ModelParallel<D> {
         Ok(())
     }
 
-    /// Gives `call` each device's parameters, which are moved there and back: a clone would be a reader, and what is read is copied
-    /// before it is written to.
+    /// Passes each device's parameters to `call`. They are moved there and back: a clone would share the storage, which would then be copied before a
+    /// write.
     pub(crate) fn with_params<T>(
         &self,
         params: &mut Params<D>,
@@ -223,7 +223,7 @@ impl<D: ModelDevice> ModelParallel<D> {
         done
     }
 
-    /// Returns what each device says of its own parameters, in the order of all.
+    /// Returns each device's values for its parameters, in the model's order.
     pub(crate) fn of_params<T>(
         &self,
         params: &Params<D>,
@@ -245,7 +245,7 @@ fn devices_of<T>(params: &[Named<DeviceTensor<T>>]) -> Vec<usize> {
     params.iter().map(|param| param.value.device).collect()
 }
 
-/// Returns the parameters of all devices in their order before they were divided.
+/// Returns the parameters of all devices, in the model's order.
 fn whole<D: Handle>(homes: &[usize], sets: Sets<D>) -> Params<D> {
     let on = |(device, set): (usize, Vec<Named<D::Tensor>>)| {
         let tensor = |tensor| DeviceTensor { tensor, device };
@@ -254,7 +254,7 @@ fn whole<D: Handle>(homes: &[usize], sets: Sets<D>) -> Params<D> {
     ordered(homes.iter().copied(), sets.into_iter().enumerate().map(on).collect())
 }
 
-/// Returns the part of a configuration that is for these parameters.
+/// Returns the configuration for these parameters only.
 fn restricted<T>(config: &OptimizerConfig, sets: &[&Vec<Named<T>>]) -> OptimizerConfig {
     let names: HashSet<&str> =
         sets.iter().flat_map(|set| set.iter()).map(|param| &*param.name).collect();

@@ -48,7 +48,7 @@ impl<D: PeerDevice<Tensor: Clone>> ToDevice for ModelParallel<D> {
     }
 }
 
-/// Asks the device of the tensor. A tensor of another handle's devices has no shape here.
+/// Shape and type from the tensor's device. A tensor of another handle's devices has no shape here.
 impl<D: Shaped> Shaped for ModelParallel<D> {
     fn shape(&self, tensor: &DeviceTensor<D::Tensor>) -> Vec<usize> {
         self.of(tensor).shape(&tensor.tensor)
@@ -64,8 +64,7 @@ impl<D: Shaped> Shaped for ModelParallel<D> {
 }
 
 impl<D: Handle> ModelParallel<D> {
-    /// Returns the device that knows this tensor's type and shape. These are the tensor's own, so that any device of the kind knows
-    /// them.
+    /// Returns a device that can read this tensor's type and shape. The tensor has them itself, so any device of the kind can.
     pub(crate) fn of(&self, tensor: &DeviceTensor<D::Tensor>) -> &D {
         self.of_number(tensor.device)
     }

@@ -1,4 +1,4 @@
-//! Parameters and their state as bytes: those of the whole model, in its order.
+//! Saving and loading of the whole model's parameters and optimizer state, in the model's order.
 
 use crate::{ModelDevice, ModelMasters, ModelParallel, masters::Params};
 use binade_core::Named;
@@ -57,7 +57,7 @@ impl<D: ModelDevice + Snapshot> Snapshot for ModelParallel<D> {
         loaded.map_err(LoadError::Device)?;
         match misfit {
             None => Ok(()),
-            // The specs are the devices' own.
+            // The specs come from the devices themselves.
             Some(error) => Err(LoadError::Device(self.come_apart(error.to_string()))),
         }
     }

@@ -1,4 +1,4 @@
-//! Tensors that know which device they lie on.
+//! Tensors with the number of their device.
 
 /// Tensor of one device of a [`ModelParallel`](crate::ModelParallel).
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ impl<T> DeviceTensor<T> {
         &self.tensor
     }
 
-    /// Returns the number of the device that it lies on.
+    /// Returns the number of the tensor's device.
     pub fn device(&self) -> usize {
         self.device
     }

@@ -1,4 +1,4 @@
-//! A model that is divided among devices trains with the bits of one device.
+//! Tests that a model divided among devices trains with the same bits as on one device.
 
 use crate::training::{Alone, Divided, LEVELS, STEPS, Setting, State, train};
 use binade::prelude::*;
@@ -7,18 +7,18 @@ use binade_cpu::Cpu;
 use binade_grad_scaler::BadMicroBatch;
 use binade_model_parallel::ModelParallel;
 
-/// The CPU waits for nothing.
+/// Single device: the CPU, which never waits.
 const ALONE: Alone<Cpu> = Alone(Cpu, |_| 0);
 
 fn divided(devices: usize, layers: [usize; 3]) -> Divided<Cpu> {
     Divided { devices: ModelParallel::new(vec![Cpu; devices]).unwrap(), layers, waits: |_| 0 }
 }
 
-/// Every way to divide three layers that differs in what moves: two devices, three, the second before the first, and there and back.
+/// Divisions of three layers with different moves: on two devices, on three, the second device before the first, and there and back.
 const LAYERS: [(usize, [usize; 3]); 5] =
     [(1, [0, 0, 0]), (2, [0, 0, 1]), (3, [0, 1, 2]), (2, [1, 0, 0]), (2, [0, 1, 0])];
 
-/// Checks that every division of the model ends as the CPU alone does.
+/// Checks that every division of the model ends in the same state as the CPU alone.
 fn agrees(setting: Setting) -> State {
     let alone = train(&ALONE, setting, 0..STEPS, None);
     for (devices, layers) in LAYERS {

@@ -10,7 +10,7 @@ use std::env;
 /// Model on several devices.
 struct Model {
     handle: ModelParallel<Cpu>,
-    /// Device of a tensor of so many elements. A parameter and its gradient have as many, and so one device.
+    /// Device of a tensor, from its number of elements. A parameter and its gradient have the same number, and so the same device.
     device: fn(usize) -> usize,
 }
 
@@ -77,7 +77,7 @@ fn runner() -> Runner {
     let views = "views_are_read_in_row_major_order";
     let reason = "tensors of the CPU lie row after row, without strides";
     let runner = Runner::from_env().excuse(views, reason).require_all();
-    // LAMB with its own clipping, which cases of many lengths step by too.
+    // Cases with tensors of many lengths also run LAMB with its own clipping.
     let clips = "a rule that clips by the norm of all gradients is of one device";
     let steps = ["1_steps", "2_steps", "200_steps", "a_skipped_step", "a_step"];
     let excuse = |runner: Runner, steps| runner.excuse(format!("/{steps}_of_lamb"), clips);
@@ -90,7 +90,7 @@ fn runner() -> Runner {
 }
 
 const TRAINING: [&str; 4] = ["GradScaler", "GradOps", "ClipGroups", "MasterWeights"];
-/// Operations are handed on by one macro: some suites are enough of them, and all run where `BINADE_FULL` is set.
+/// Suites of operations. One macro forwards all operations, so a few suites cover them; all run if `BINADE_FULL` is set.
 const OPERATIONS: [&str; 3] = ["Autocast", "Linear", "LayerNorm"];
 
 fn holds(model: &Model) {
@@ -116,8 +116,8 @@ fn the_second_of_two_devices_keeps_every_contract() {
     holds(&Model::new(2, |_| 1));
 }
 
-/// Cases of training whose tensors lie on one device or the other by their length. Operations, and groups of both, would be refused. Of
-/// overflows on both devices the first device's is told: by these lengths it is the first of the set, too.
+/// Cases of training, with each tensor on one of two devices according to its length. Operations, and groups on both devices, would be refused. If
+/// both devices overflow, the first device's overflow is reported; with these lengths it is also the first of the set.
 #[test]
 fn sets_that_are_divided_among_two_devices_keep_every_contract_of_training() {
     let model = Model::new(2, |elements| elements / 2 % 2);

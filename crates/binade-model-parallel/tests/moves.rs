@@ -29,7 +29,7 @@ fn a_tensor_is_created_on_the_current_device_and_moved_to_another() {
     assert_eq!(model.to_device(&x, 1).unwrap().device(), 1);
 }
 
-/// The CPU has nothing to wait for; the wrapper shows that nothing is read.
+/// Moves cause no downloads, as the wrapper shows; the CPU itself never waits.
 #[test]
 fn a_move_is_counted_as_a_call_and_reads_nothing() {
     let device = Counting::strict(model());

@@ -1,4 +1,4 @@
-//! Errors of tensors and calls that do not go together.
+//! Errors of tensors and calls that do not fit together.
 
 use binade_core::ops::{Add, Linear, Upload};
 use binade_core::{DType, Error, ErrorKind, FoundInf, Named, Optimizer};
@@ -88,7 +88,7 @@ fn a_misfit_on_the_second_device_moves_nothing_on_the_first() {
         assert!(optimizer.step(wrong, &found).is_err());
         assert_eq!(values(&optimizer), [1.0, 1.0]);
     }
-    // A set without gradients is skipped where another's gradients have overflowed.
+    // A set without gradients is skipped if another set has overflowed.
     let raised = FoundInf { halted: true, ..FoundInf::default() };
     let raised = model.upload_found(&raised).unwrap();
     optimizer.step(grads(&model, &[("a", None), ("b", None)]), &raised).unwrap();
@@ -126,7 +126,7 @@ fn parameters_join_on_their_devices_and_stand_behind_the_others() {
     let ones = [one("a", 0), one("b", 1), one("c", 0), one("d", 1)];
     optimizer.step(grads(&model, &ones), &found).unwrap();
     assert_eq!(values(&optimizer), [0.0, 0.0, 1.5, 1.0]);
-    // A name of the other device is refused, too.
+    // A name that the other device has is refused, too.
     let again = vec![Named::new("a", tensor(&model, 1, &[1.0]))];
     let config = optimizer.config().clone();
     let error = optimizer.join(again, config).unwrap_err().to_string();
@@ -174,6 +174,6 @@ fn a_rule_that_clips_all_gradients_together_is_refused_by_name() {
     let error = optimizer(&model, sgd()).set_config(lamb).unwrap_err();
     assert!(error.to_string().contains("`lamb`"), "{error}");
     assert_eq!(error.kind(), ErrorKind::Unsupported);
-    // Norms of tensors are those of their devices.
+    // Norms of single tensors are computed on their devices.
     optimizer(&model, OptimizerConfig::new(UpdateRule::novograd(0.1)).unwrap());
 }

@@ -1,4 +1,4 @@
-//! Sets of gradients that are divided among devices: findings, norms, sums, and their bytes.
+//! Sets of gradients that are divided among devices: found-inf results, norms, sums, and their bytes.
 
 use binade_core::ops::Upload;
 use binade_core::{DType, FoundInf, GradSet, Named, NamedGrads};
@@ -72,7 +72,7 @@ fn missing_gradients_are_listed_once_in_the_order_of_the_set() {
     let mut grads: ModelGradients<Cpu> = set(&model, [&[], &[1.0], &[]]).into();
     let found = model.unscale(&mut grads, &scale).unwrap();
     assert_eq!(read(&model, &found).missing, ["a".into(), "c".into()]);
-    // Seen once on device 1, `a` is missed there, and `b` on device 0.
+    // After `a` was seen on device 1, it is reported missing there, and `b` on device 0.
     drop(model.unscale(&mut set(&model, [&[1.0], &[], &[]]).into(), &scale).unwrap());
     let mut grads = set(&model, [&[], &[], &[1.0]]).into();
     let found = model.unscale(&mut grads, &scale).unwrap();
@@ -110,7 +110,7 @@ fn sums_keep_devices_and_order_and_saved_ones_are_those_of_one_device() {
     let model = model();
     let params = set(&model, [&[0.0], &[0.0], &[0.0]]).into_iter();
     let mut params: Vec<_> = params.map(|it| Named::new(it.name, it.value.unwrap())).collect();
-    // From here on the model knows where each parameter lies, that of the missing gradient too.
+    // From here on the model knows the device of each parameter, also of the one without a gradient.
     let config = OptimizerConfig::new(UpdateRule::sgd(1.0)).unwrap();
     model.masters(&mut params, &config).unwrap();
     let clean = model.upload_found(&FoundInf::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Training with a tape for a few steps, on one device and divided among several. The tests of backends include it.
+//! Training with a tape for a few steps, on one device or on several. The tests of backends include it.
 
 use binade::prelude::*;
 use binade_checkpoint::{Checkpoint, Draft};
@@ -42,16 +42,16 @@ impl<D> Trains for D where
 {
 }
 
-/// Device, and where the layers of the model lie on it.
+/// Device, with the assignment of layers to devices.
 pub(crate) trait Layout {
     type Device: Trains;
 
     fn device(&self) -> Self::Device;
 
-    /// Returns the handle that creates tensors where a layer lies.
+    /// Returns the handle that creates tensors on a layer's device.
     fn of_layer(&self, layer: usize) -> Self::Device;
 
-    /// Brings a value to the device of a layer.
+    /// Moves a value to the device of a layer.
     fn to(&self, value: &Var<Self::Device>, layer: usize) -> Out<Self::Device>;
 
     /// Returns the number of times that the host has waited.
@@ -122,7 +122,7 @@ pub(crate) struct Setting {
     /// Step, micro-batch and parameter whose gradient is infinite in one element.
     pub(crate) overflow: Option<(usize, usize, &'static str)>,
     pub(crate) bad: BadMicroBatch,
-    /// Parameter that no gradient reaches.
+    /// True if the second layer's parameters get no gradient.
     pub(crate) frozen: bool,
 }
 
@@ -150,7 +150,7 @@ pub(crate) struct State {
     pub(crate) checkpoint: Vec<u8>,
     pub(crate) scale: ScaleState,
     pub(crate) reports: Vec<String>,
-    /// Norm of each step, bit by bit.
+    /// Bits of the norm of each step.
     pub(crate) norms: Vec<Option<u32>>,
 }
 
