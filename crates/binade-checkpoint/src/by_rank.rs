@@ -1,4 +1,4 @@
-//! Checkpoints of which each rank writes its slices to a file of its own, and the first rank a manifest that is renamed last.
+//! Checkpoints by rank: each rank writes its slices to its own file, and the first rank writes a manifest, which is renamed last.
 
 use crate::file::{self, folder, in_file, in_format, neither, previous};
 use crate::format::{self, Contents, stated};
@@ -14,23 +14,23 @@ use std::path::Path;
 
 type Failed<D> = RanksError<<D as Handle>::Error>;
 
-/// Outcome on all ranks: the inner error is of files, after which ranks go on together.
+/// Result on all ranks. The inner error is one of files, after which the ranks can continue together.
 type Met<T, D> = Result<Result<T, FileError>, Failed<D>>;
 
 impl Checkpoint {
-    /// Writes this rank's slices to a file beside `path`, and makes them, with those of all ranks, the checkpoint at `path`. The one there
-    /// before is kept as `NAME.previous`, with its files. Every rank makes this call, with a path on one shared file system.
+    /// Writes this rank's slices to a file beside `path`. Together with the files of the other ranks it becomes the checkpoint at `path`. The old
+    /// checkpoint is kept as `NAME.previous`, with its files. Every rank makes this call, with a path on a shared file system.
     ///
-    /// Each byte is written once: a slice by the rank that owns it, and what all ranks have alike by the first. Ranks send each other names
-    /// and checksums alone. A device made by [`Ranks::with_saved_slices`] also gathers nothing while it saves.
+    /// Each byte is written once: a slice by the rank that owns it, and state common to all ranks by the first. Ranks exchange only names and
+    /// checksums. A device made by [`Ranks::with_saved_slices`] also gathers nothing while it saves.
     ///
-    /// If processes or machines stop at any time, the last checkpoint or the previous one is whole: rank 0 puts the manifest at `path`
-    /// once every rank has brought its file to the disk. Then it removes files of older checkpoints, and of those that were never finished.
+    /// If processes or machines stop at any time, the last checkpoint or the previous one is whole: rank 0 puts the manifest at `path` once every
+    /// rank has synced its file to disk. Then it removes files of older checkpoints and of unfinished ones.
     ///
     /// # Errors
     ///
-    /// If a file cannot be written, on every rank; the checkpoints before are whole then, and ranks may go on. If ranks have other words,
-    /// plans or tensors of the user's own, or do not come.
+    /// Returns an error on every rank if a file cannot be written. The earlier checkpoints are then whole, and ranks may continue. Also returns an
+    /// error if ranks differ in metadata strings, configurations or custom tensors, or if a rank does not make the call.
     pub fn write_by_rank<D: Handle, G: Group>(
         &self,
         rank: &Ranks<D, G>,
@@ -50,7 +50,7 @@ impl Checkpoint {
         let is_written = own.is_ok();
         let met = joint(rank, format!("files of step {step}"), own).map_err(SaveError::Device)?;
         if is_written && met.is_err() {
-            // No manifest will name it, as every rank knows. Where it stays, the next checkpoint removes it.
+            // No manifest will name this file, as every rank knows. If it stays, the next checkpoint removes it.
             let _ = file::remove(&file);
         }
         let ((), files) = met?;
@@ -62,15 +62,15 @@ impl Checkpoint {
         met.map_err(SaveError::Device)?.map(drop).map_err(SaveError::File)
     }
 
-    /// Reads the checkpoint at `path`, or the one before it if that is not whole, as one rank of all: every rank makes this call, and all
-    /// read the same. Any number of ranks reads what any other wrote, by rank or whole.
+    /// Reads the checkpoint at `path`, or the previous one if that is not whole. Every rank makes this call, and all read the same checkpoint. Any
+    /// number of ranks can read what any number wrote, by rank or whole.
     ///
-    /// With [`Partition::Slices`] a rank reads of a checkpoint by rank its own slices alone. The files are divided among the ranks to be
-    /// checked against their checksums.
+    /// With [`Partition::Slices`] a rank reads only its own slices of a checkpoint by rank. Each rank verifies the checksums of a part of the files.
     ///
     /// # Errors
     ///
-    /// If there is none, or neither is whole: what is wrong with the last, on this rank or another. If ranks do not come.
+    /// Returns the error of the last checkpoint, on this rank or another, if there is none or if neither is whole. Also returns an error if a rank
+    /// does not make the call.
     pub fn read_by_rank<D: Handle, G: Group>(
         rank: &Ranks<D, G>,
         path: &Path,
@@ -86,17 +86,17 @@ impl Checkpoint {
     }
 }
 
-/// Returns the step of the next checkpoint, which rank 0 decides.
+/// Returns the step number of the next checkpoint, which rank 0 chooses.
 fn step(path: &Path, rank: usize) -> Result<String, FileError> {
     if rank > 0 {
         return Ok(String::new());
     }
-    // A file of another program is refused before anything is written.
+    // Another program's file is refused before anything is written.
     in_file("replace", path, file::is_kept(path))?;
     manifest::next_step(path).map(|step| step.to_string())
 }
 
-/// Reads the checkpoint at `path` and no other; an error of any rank is one of all.
+/// Reads the checkpoint at `path`, never the previous one. An error of any rank is an error on all.
 fn read<D: Handle, G: Group>(rank: &Ranks<D, G>, path: &Path) -> Met<Checkpoint, D> {
     let (own, ranks) = (rank.group().rank(), rank.group().ranks());
     let slice = |name: &str, elements: usize| rank.own_slice(name, elements);
@@ -130,7 +130,7 @@ fn read<D: Handle, G: Group>(rank: &Ranks<D, G>, path: &Path) -> Met<Checkpoint,
     }))
 }
 
-/// Meets the other ranks after a part of this one's work, and returns the text of each. A failure of any is one of all.
+/// Meets the other ranks after a part of the work, and returns each rank's text. A failure of any rank is an error on all.
 fn joint<D: Handle, G: Group, T>(
     rank: &Ranks<D, G>,
     setting: String,
@@ -142,7 +142,7 @@ fn joint<D: Handle, G: Group, T>(
     };
     let all = rank.gather(setting, text.as_bytes());
     let (own, all) = match (own, all) {
-        // This rank's own error says more than one between ranks.
+        // This rank's own error says more than an error between ranks.
         (Err(error), _) => return Ok(Err(error)),
         (Ok((own, _)), all) => (own, all?),
     };
@@ -154,5 +154,5 @@ fn joint<D: Handle, G: Group, T>(
     Ok(texts.collect::<Result<_, _>>().map(|texts| (own, texts)))
 }
 
-/// Begin of the text of a rank that did not fail.
+/// First character of the text of a rank that did not fail.
 const DONE: char = '+';

@@ -9,9 +9,9 @@ use binade_grad_scaler::{LossScale, SavedWindow, ScaleState};
 use binade_master_weights::{OptimizerConfig, SavedParameter};
 use std::collections::BTreeMap;
 
-/// State that a run needs to go on, to the bit, in host memory: made by a [`Draft`](crate::Draft), or read from a file.
+/// State from which a run resumes bit for bit, in host memory. A [`Draft`](crate::Draft) makes it, or it is read from a file.
 ///
-/// Another thread may write it while the run goes on.
+/// Another thread may write it while the run continues.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default)]
 pub struct Checkpoint {
@@ -21,11 +21,11 @@ pub struct Checkpoint {
     pub optimizers: BTreeMap<String, SavedOptimizer>,
     /// Open windows.
     pub windows: BTreeMap<String, SavedWindow>,
-    /// Metadata strings of the user's own, such as the epoch.
+    /// Custom metadata strings, such as the epoch.
     pub words: BTreeMap<String, String>,
-    /// Bytes of the user's own, such as a generator's state.
+    /// Custom bytes, such as a generator's state.
     pub blobs: BTreeMap<String, Vec<u8>>,
-    /// Tensors of the user's own, such as running statistics.
+    /// Custom tensors, such as running statistics.
     pub tensors: BTreeMap<String, RawTensor>,
 }
 
@@ -38,21 +38,21 @@ pub struct SavedScaler {
     pub state: ScaleState,
 }
 
-/// Plan of an optimizer, and its parameters with all their state.
+/// Configuration of an optimizer, and its parameters with all their state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SavedOptimizer {
-    /// Plan: rules by parameter, with learning rates as they were.
+    /// Configuration: rules by parameter, with the learning rates at the time of saving.
     pub config: OptimizerConfig,
     /// Parameters in the model's order.
     pub parameters: Vec<SavedParameter>,
 }
 
 impl Checkpoint {
-    /// Reads the checkpoint in these bytes.
+    /// Reads a checkpoint from the bytes of its file.
     ///
     /// # Errors
     ///
-    /// If they are torn, changed, or something else.
+    /// Returns an error if the bytes are truncated, changed, or not a checkpoint.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, FormatError> {
         match format::read(bytes)? {
             Contents::Whole(checkpoint) => Ok(checkpoint),
@@ -64,7 +64,7 @@ impl Checkpoint {
     ///
     /// # Errors
     ///
-    /// If names and numbers are more than the format's header holds, 100 MB, or it has slices of one rank.
+    /// Returns an error if names and numbers exceed the format's header, which holds 100 MB, or if the checkpoint has slices of one rank.
     pub fn to_bytes(&self) -> Result<Vec<u8>, FormatError> {
         format::write(self)
     }

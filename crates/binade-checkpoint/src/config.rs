@@ -4,7 +4,7 @@ use crate::Mismatch;
 use binade_master_weights::{OptimizerConfig, UpdateRule};
 use serde_json::Value;
 
-/// Checks that both configurations move parameters by rules of one kind: their state then has the same tensors.
+/// Checks that both configurations have rules of the same kind, so that their states have the same tensors.
 pub(crate) fn same_kind(
     name: &str,
     saved: &OptimizerConfig,
@@ -18,8 +18,8 @@ pub(crate) fn same_kind(
     Err(Mismatch::Differs { what, found: saved.into(), expected: running.into() })
 }
 
-/// Checks that both configurations have the same rules but for learning rates, which a schedule moves, for the same parameters in the same
-/// storage.
+/// Checks that both configurations have the same rules for the same parameters in the same storage. Learning rates may differ, since a schedule
+/// changes them.
 pub(crate) fn agrees(
     name: &str,
     saved: &OptimizerConfig,
@@ -49,7 +49,7 @@ fn alike(saved: &UpdateRule, running: &UpdateRule) -> bool {
     saved.with_lr(0.0) == running.with_lr(0.0)
 }
 
-/// Returns the hyper-parameters of both rules that differ, but for the learning rate; each rule as a whole where none is found.
+/// Returns the differing hyper-parameters of both rules, except for the learning rate. If none differs, it returns each rule as a whole.
 fn differing(saved: &UpdateRule, running: &UpdateRule) -> [String; 2] {
     let rules = [saved, running];
     // A rule is a map from its name to the map of its hyper-parameters.
@@ -76,7 +76,7 @@ fn alike_groups(saved: &OptimizerConfig, running: &OptimizerConfig) -> bool {
         })
 }
 
-/// Checks the saved rates, which come from a file.
+/// Checks the saved learning rates, which come from a file.
 fn rates(name: &str, saved: &OptimizerConfig) -> Result<(), Mismatch> {
     let checked: Result<Vec<()>, _> = saved.rules().map(UpdateRule::validate).collect();
     checked.map(|_| ()).map_err(|error| Mismatch::Invalid {

@@ -7,8 +7,8 @@ use binade_master_weights::{MasterOptimizer, Snapshot};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-/// Draft of a checkpoint. It begins from a state in which a run can be resumed: the outcome of a step, an open window, an earlier
-/// checkpoint, or nothing, before the first step.
+/// Draft of a checkpoint. It begins at a point where a run can be resumed: after the outcome of a step, within an open window, after an earlier
+/// checkpoint, or before the first step.
 ///
 /// # Contract
 ///
@@ -23,9 +23,9 @@ use std::fmt::Display;
 pub struct Draft {
     checkpoint: Checkpoint,
     boundary: Boundary,
-    /// Number of values in flight, by the scalers.
+    /// Number of values in flight, as the scalers count them.
     in_flight: usize,
-    /// Number of those that are windows of this checkpoint.
+    /// Number of values in flight that are windows of this checkpoint.
     held: usize,
 }
 
@@ -40,7 +40,7 @@ impl Draft {
         Self::at(Boundary::After(step.report().scale.updates))
     }
 
-    /// Begins a draft where `earlier` was made, before the first step since it was restored.
+    /// Begins a draft at the same point as `earlier`, after a restore and before the next step.
     pub fn again(earlier: &Checkpoint) -> Self {
         let updates = earlier.scalers.values().map(|scaler| scaler.state.updates);
         Self::at(Boundary::After(updates.max().unwrap_or(0)))
@@ -111,19 +111,19 @@ impl Draft {
         Ok(self)
     }
 
-    /// Adds a metadata string of the user's own, such as the epoch.
+    /// Adds a custom metadata string, such as the epoch.
     pub fn word(mut self, name: &str, word: impl Display) -> Self {
         self.checkpoint.words.insert(name.to_owned(), word.to_string());
         self
     }
 
-    /// Adds bytes of the user's own, such as a generator's state.
+    /// Adds custom bytes, such as a generator's state.
     pub fn blob(mut self, name: &str, bytes: impl Into<Vec<u8>>) -> Self {
         self.checkpoint.blobs.insert(name.to_owned(), bytes.into());
         self
     }
 
-    /// Adds a tensor of the user's own, such as running statistics.
+    /// Adds a custom tensor, such as running statistics.
     pub fn tensor(mut self, name: &str, tensor: RawTensor) -> Self {
         self.checkpoint.tensors.insert(name.to_owned(), tensor);
         self
@@ -133,7 +133,7 @@ impl Draft {
     ///
     /// # Errors
     ///
-    /// If something of a step is under way with one of its scalers, or steps were taken since it was begun.
+    /// Returns an error if a value of one of the scalers is in flight, or if steps were taken since the draft was begun.
     pub fn finish(self) -> Result<Checkpoint, DraftError> {
         let Self { checkpoint, boundary, in_flight, held: windows } = self;
         if in_flight != windows && !checkpoint.scalers.is_empty() {
@@ -150,7 +150,7 @@ impl Draft {
 enum Boundary {
     /// Before the first step.
     Fresh,
-    /// After the step that ended with this many updates, or after a checkpoint that was made there.
+    /// After the step that ended with this many updates, or after a checkpoint made at that point.
     After(u64),
     /// Inside an open window.
     Within,
@@ -161,7 +161,7 @@ impl Boundary {
     fn admits(self, updates: &[u64]) -> bool {
         match self {
             Self::Fresh => updates.iter().all(|&count| count == 0),
-            // Each loss may have a scaler of its own; the step is of one of them.
+            // Each loss may have its own scaler; the step belongs to one of them.
             Self::After(then) => updates.is_empty() || updates.iter().any(|&count| count <= then),
             Self::Within => true,
         }
@@ -194,7 +194,7 @@ mod tests {
             (Boundary::Fresh, &[0, 1], false),
             (Boundary::After(3), &[9, 3], true),
             (Boundary::After(3), &[4], false),
-            // Its state was replaced since.
+            // The scaler's state was replaced since.
             (Boundary::After(3), &[0], true),
             (Boundary::After(3), &[], true),
             (Boundary::Within, &[7], true),

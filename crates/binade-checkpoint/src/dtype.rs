@@ -1,4 +1,4 @@
-//! Element types by safetensors' names.
+//! Conversion between element types and safetensors' names.
 
 use binade_core::{DType, RawTensor, TensorSpec};
 use safetensors::{Dtype, tensor::TensorView};

@@ -3,10 +3,10 @@
 use binade_core::{LoadError, SpecMismatch};
 use std::{io, path::PathBuf};
 
-/// Reason why a checkpoint cannot be made here.
+/// Reason why a checkpoint cannot be made at this point.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum DraftError {
-    /// Values of a step in flight, which no checkpoint holds.
+    /// Values of a step in flight, which a checkpoint does not hold.
     #[error(
         "{} still in use (a loss, gradients, a step, an outcome or an open window): finish or drop it before the checkpoint, and hand \
          over every open window", values(in_flight.saturating_sub(*windows))
@@ -14,7 +14,7 @@ pub enum DraftError {
     InFlight {
         /// Number of values in flight, by [`Scaler::in_flight`](binade_grad_scaler::Scaler::in_flight).
         in_flight: usize,
-        /// Number of windows that were handed over and hold a sum.
+        /// Number of windows that were passed to the draft and hold a sum.
         windows: usize,
     },
     /// Draft that was begun before the run's last step.
@@ -22,12 +22,12 @@ pub enum DraftError {
         "steps were taken since the one that this checkpoint was begun with: begin it with the outcome of the last"
     )]
     Stale,
-    /// Two objects of one kind under one name.
+    /// Two objects of the same kind and name.
     #[error("two {kind}s are called `{name}`; give each a name of its own")]
     Duplicate {
-        /// Kind of both.
+        /// Kind of both objects.
         kind: &'static str,
-        /// Name of both.
+        /// Name of both objects.
         name: String,
     },
     /// Name with a character that the file uses as a separator.
@@ -35,7 +35,7 @@ pub enum DraftError {
     Name(String),
 }
 
-/// Returns how many values of scalers a message is of.
+/// Returns the text of a number of values in flight.
 fn values(count: usize) -> String {
     match count {
         1 => "1 value of a scaler is".into(),
@@ -43,10 +43,10 @@ fn values(count: usize) -> String {
     }
 }
 
-/// Reason why an object was not taken into a checkpoint, or a checkpoint not written by rank.
+/// Reason why an object was not added to a checkpoint, or why a checkpoint was not written by rank.
 #[derive(Debug, thiserror::Error)]
 pub enum SaveError<E> {
-    /// Object that cannot be taken, here or under this name.
+    /// Object that cannot be added at this point or under this name.
     #[error(transparent)]
     Draft(#[from] DraftError),
     /// File that was not written, on this rank or another.
@@ -57,7 +57,7 @@ pub enum SaveError<E> {
     Device(E),
 }
 
-/// Reason why bytes are no checkpoint.
+/// Reason why bytes are not a checkpoint.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum FormatError {
     /// Bytes that end within the header.
@@ -66,7 +66,7 @@ pub enum FormatError {
     /// Bytes of another format.
     #[error("it is no safetensors file: {0}")]
     NotSafetensors(String),
-    /// File in safetensors that another program wrote.
+    /// Safetensors file that another program wrote.
     #[error("it is a safetensors file, and no Binade checkpoint: its metadata has no `binade`")]
     Foreign,
     /// Checkpoint that another version wrote.
@@ -84,10 +84,10 @@ pub enum FormatError {
         /// Checksum that the file states.
         expected: String,
     },
-    /// Index that cannot be read, or does not go with the tensors.
+    /// Index that cannot be read, or does not fit the tensors.
     #[error("its index cannot be read: {0}")]
     Index(String),
-    /// Number that is not finite, in a rule, a scale or a finding.
+    /// Number that is not finite, in a rule, a scale or a found-inf result.
     #[error(
         "a number in its index is infinite, NaN or beyond its type ({0}); look at rates, rules and scales"
     )]
@@ -102,23 +102,23 @@ pub enum FormatError {
         "it is one rank's file of a checkpoint by rank: give the manifest, which has the same name without `.STEP.RANK-of-RANKS`"
     )]
     RankFile,
-    /// Rank's file that is not the one that the manifest names.
+    /// File of a rank that differs from the one in the manifest.
     #[error(
         "it is of another checkpoint than its manifest, or has been changed: it has {found}, and the manifest names {expected}"
     )]
     OtherFile {
-        /// Value of the file.
+        /// Value in the file.
         found: String,
-        /// Value of the manifest.
+        /// Value in the manifest.
         expected: String,
     },
-    /// Tensor of which one rank has a slice.
+    /// Tensor that is one rank's slice, in a call that needs whole tensors.
     #[error(
         "it has a slice of `{0}` alone: write the checkpoint by `write_by_rank`, or save it from a device without \
          `with_saved_slices`"
     )]
     Slice(String),
-    /// Index that is larger than a header can be.
+    /// Index that is too large for a header.
     #[error("it cannot be written: {0}")]
     TooLarge(String),
 }
@@ -142,7 +142,7 @@ pub enum FileError {
         /// Error of the system.
         source: io::Error,
     },
-    /// File that is no whole checkpoint.
+    /// File that is not a whole checkpoint.
     #[error("{}: {source}; give another checkpoint, or start anew", path.display())]
     Format {
         /// Path of the file.
@@ -150,7 +150,7 @@ pub enum FileError {
         /// Fault of its bytes.
         source: FormatError,
     },
-    /// File that is not whole, while the checkpoint before it is.
+    /// File that is not whole, while the previous checkpoint is whole.
     #[error(
         "{why}. The checkpoint before it, {}, is whole: `Checkpoint::read_or_previous` takes it, and the steps since it are lost",
         previous.display()
@@ -158,7 +158,7 @@ pub enum FileError {
     OnlyPrevious {
         /// Error of the last file.
         why: Box<FileError>,
-        /// Path of the one before it.
+        /// Path of the previous checkpoint.
         previous: PathBuf,
     },
     /// Failure of another rank.
@@ -166,10 +166,10 @@ pub enum FileError {
     Rank {
         /// Number of the rank.
         rank: usize,
-        /// Its error in words.
+        /// Text of the rank's error.
         why: String,
     },
-    /// File of a rank that the first rank does not see.
+    /// File of another rank that is not visible on the first rank.
     #[error(
         "rank {rank} has written {}, which rank 0 does not see as it was written: give all ranks a path on one shared file system, or \
          save whole files", path.display()
@@ -177,7 +177,7 @@ pub enum FileError {
     Unseen {
         /// Number of the rank.
         rank: usize,
-        /// Path of the file, as rank 0 has it.
+        /// Path of the file on rank 0.
         path: PathBuf,
     },
     /// File that does not exist.
@@ -188,7 +188,7 @@ pub enum FileError {
     None {
         /// Path of the file.
         path: PathBuf,
-        /// Path that the one before it would have.
+        /// Path at which the previous checkpoint would be.
         previous: PathBuf,
     },
 }
@@ -244,7 +244,7 @@ pub enum Mismatch {
         /// Tensor, and the way it differs.
         source: Box<SpecMismatch>,
     },
-    /// torch's state in a form that the conversion does not write, or of other names or another rule than the optimizer's.
+    /// Torch state that the conversion did not write, or whose names or rule differ from the optimizer's.
     #[error("{0}")]
     Torch(String),
 }
@@ -253,7 +253,7 @@ fn list(names: &[String]) -> String {
     if names.is_empty() { "none".into() } else { names.join(", ") }
 }
 
-/// Reason why a run was not restored, or a checkpoint not read by rank. Nothing of it has changed, unless the device failed.
+/// Reason why a run was not restored, or why a checkpoint was not read by rank. Nothing of the run has changed, unless the device failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError<E> {
     /// File that was not read, on this rank or another.

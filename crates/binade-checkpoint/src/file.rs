@@ -1,7 +1,7 @@
-//! Checkpoints on the disk: written whole or not at all, with the one before it kept.
+//! Checkpoint files: written whole or not at all, with the previous checkpoint kept.
 //!
-//! The standard library does all of it, so that the order of calls can be read here: it matters which file has which name at
-//! which moment, and a crate for temporary files would decide a part of it.
+//! The code uses only the standard library, so that the order of calls is visible here: it matters which file has which name at each moment, and a
+//! crate for temporary files would hide a part of that order.
 
 use crate::format::{self, Contents};
 use crate::slices::{self, Reader};
@@ -10,15 +10,15 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Checkpoint that [`Checkpoint::read_or_previous`] read: the last at a path, or the one before it.
+/// Result of [`Checkpoint::read_or_previous`]: the last checkpoint at a path, or the previous one.
 ///
-/// There is no accessor for both: a `match` is the only way in, so that the loss of steps cannot be overlooked.
+/// It has no accessor for both cases. The necessary `match` shows the loss of steps.
 #[derive(Debug)]
 #[must_use = "steps are lost where this is `Previous`: match on it, and tell the user"]
 pub enum Loaded {
     /// Checkpoint that was written last.
     Last(Checkpoint),
-    /// Checkpoint before the last, from `NAME.previous`. The steps between the two are lost.
+    /// Previous checkpoint, from `NAME.previous`. The steps between the two are lost.
     Previous {
         /// Checkpoint that was read.
         checkpoint: Checkpoint,
@@ -27,29 +27,29 @@ pub enum Loaded {
     },
 }
 
-/// Returns the path of the checkpoint before the one at `path`.
+/// Returns the path of the previous checkpoint of `path`.
 pub fn previous(path: &Path) -> PathBuf {
     beside(path, "previous")
 }
 
 impl Checkpoint {
-    /// Writes it to `path`. The file there before is kept as `NAME.previous`.
+    /// Writes the checkpoint to `path`. An existing file is kept as `NAME.previous`.
     ///
-    /// If the process or the machine stops at any time, one of the two is whole: a new file is written beside them and brought to
-    /// the disk before anything is renamed. One process writes to a path at a time.
+    /// If the process or the machine stops at any time, one of the two files is whole: the new file is written beside them and synced to disk before
+    /// anything is renamed. Only one process may write to a path at a time.
     ///
     /// # Errors
     ///
-    /// If the file cannot be written; the ones before it are whole then.
+    /// Returns an error if the file cannot be written. The earlier files are then still whole.
     pub fn write(&self, path: &Path) -> Result<(), FileError> {
         replace(path, &in_format(path, self.to_bytes())?)
     }
 
-    /// Reads the checkpoint at `path`, and no other.
+    /// Reads the checkpoint at `path`, never the previous one.
     ///
     /// # Errors
     ///
-    /// If there is none, or it is not whole. If the one before it is whole, this is [`FileError::OnlyPrevious`].
+    /// Returns an error if the file is missing or not whole: [`FileError::OnlyPrevious`] if the previous checkpoint is whole.
     pub fn read(path: &Path) -> Result<Self, FileError> {
         match Self::read_or_previous(path)? {
             Loaded::Last(checkpoint) => Ok(checkpoint),
@@ -59,11 +59,11 @@ impl Checkpoint {
         }
     }
 
-    /// Reads the checkpoint at `path`, or the one before it if that is not whole. One that ranks wrote by rank is read whole.
+    /// Reads the checkpoint at `path`, or the previous one if that is not whole. A checkpoint written by rank is read whole.
     ///
     /// # Errors
     ///
-    /// If there is none, or neither is whole: what is wrong with the last.
+    /// Returns the error of the last checkpoint if there is none, or if neither is whole.
     pub fn read_or_previous(path: &Path) -> Result<Loaded, FileError> {
         let why = match open(path) {
             Ok(checkpoint) => return Ok(Loaded::Last(checkpoint)),
@@ -77,7 +77,7 @@ impl Checkpoint {
     }
 }
 
-/// Returns the error of a path where neither the last nor the previous checkpoint was read.
+/// Returns the error of a path at which neither the last nor the previous checkpoint could be read.
 pub(crate) fn neither(path: &Path, last: FileError, before: &FileError) -> FileError {
     let previous = previous(path);
     if is_missing(&last, path) && is_missing(before, &previous) {
@@ -98,8 +98,8 @@ fn open(path: &Path) -> Result<Checkpoint, FileError> {
     }
 }
 
-/// Replaces the checkpoint at `path` by a file of these bytes, keeps the one there before as the previous one, and removes files of ranks
-/// that neither names.
+/// Replaces the checkpoint at `path` by a file of these bytes, keeps the old one as the previous checkpoint, and removes rank files that neither
+/// names.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let partial = beside(path, "partial");
     in_file("write", &partial, File::create(&partial).and_then(|file| put(file, bytes)))?;
@@ -107,21 +107,22 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     in_file("replace", path, fs::rename(&partial, path).and_then(|()| sync_folder(path)))?;
     if let Some(linked) = linked {
         in_file("keep the last of", path, fs::rename(&linked, previous(path)))?;
-        // If both were one file already, renaming does nothing and leaves the name.
+        // If both names are of one file already, renaming does nothing and leaves this name.
         in_file("remove", &linked, remove(&linked))?;
         in_file("keep the last of", path, sync_folder(path))?;
     }
     manifest::clean(path)
 }
 
-/// Fills a file and brings it to the disk.
+/// Fills a file and syncs it to disk.
 pub(crate) fn put(mut file: File, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.sync_all()
 }
 
-/// Gives the last checkpoint a second name, which it returns, to become the previous one once the last is replaced. Where the file system
-/// has no second names it is the previous one at once. A file that is not whole is not kept: the previous may be the only one that is.
+/// Gives the last checkpoint a second name by a hard link, and returns that name. It becomes the previous checkpoint once the last is replaced. On a
+/// file system without hard links it becomes the previous one at once. A file that is not whole is not kept, since the previous one may be the only
+/// whole file.
 fn keep(path: &Path) -> io::Result<Option<PathBuf>> {
     let linked = beside(path, "linked");
     remove(&linked)?;
@@ -136,11 +137,11 @@ fn keep(path: &Path) -> io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// Returns true if there is a checkpoint to be kept.
+/// Returns true if `path` has a checkpoint to keep.
 ///
 /// # Errors
 ///
-/// If it is a file of another program, which is not replaced.
+/// Returns an error if another program wrote the file, which is then not replaced.
 pub(crate) fn is_kept(path: &Path) -> io::Result<bool> {
     let bytes = match fs::read(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
@@ -176,7 +177,7 @@ pub(crate) fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Brings the folder's names to the disk, if the system can.
+/// Syncs the folder's names to disk, if the system can.
 #[cfg(unix)]
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(folder(path))?.sync_all()
@@ -187,7 +188,7 @@ pub(crate) fn sync_folder(_path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Names the path and what was tried in an error of the operating system.
+/// Adds the path and the operation to an error of the operating system.
 pub(crate) fn in_file<T>(
     what: &'static str,
     path: &Path,
@@ -196,7 +197,7 @@ pub(crate) fn in_file<T>(
     done.map_err(|source| FileError::Io { what, path: path.to_owned(), source })
 }
 
-/// Names the path in an error of a file's bytes.
+/// Adds the path to an error of a file's bytes.
 pub(crate) fn in_format<T>(path: &Path, read: Result<T, FormatError>) -> Result<T, FileError> {
     read.map_err(|source| FileError::Format { path: path.to_owned(), source })
 }

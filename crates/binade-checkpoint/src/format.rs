@@ -1,11 +1,10 @@
 //! Checkpoints as bytes of a safetensors file, with a checksum over all of them.
 //!
-//! The file's metadata has one key, `binade`, whose value is `checkpoint 2 crc32 89abcdef ` and an index in JSON. The checksum is
-//! CRC-32 (IEEE) over the whole file with eight zeros in its own place: safetensors has none, and a file whose header is whole
-//! may be torn or rotten behind it. CRC-32 finds every change within 32 bits in a row, and misses another with a chance of 2^-32.
-//! It does not protect against forgery.
+//! The file's metadata has one key, `binade`, whose value is `checkpoint 2 crc32 89abcdef ` and an index in JSON. The checksum is CRC-32 (IEEE) over
+//! the whole file with eight zeros in its own place. safetensors has no checksum, and a file with a whole header may be truncated or corrupt after
+//! it. CRC-32 detects every change within 32 consecutive bits, and misses any other with a probability of 2^-32. It does not protect against forgery.
 //!
-//! The index of a whole checkpoint is an `Index`. Those of a checkpoint by rank have one key: `manifest`, or `slices` in a rank's file.
+//! The index of a whole checkpoint is an `Index`. An index of a checkpoint by rank has one key: `manifest`, or `slices` in a rank's file.
 
 use crate::index::{Index, Stored, Tensors, tensors};
 use crate::manifest::Manifest;
@@ -18,17 +17,17 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
-/// Number of bytes that tell the header's length.
+/// Number of bytes of the header's length.
 pub(crate) const LENGTH: usize = 8;
 /// Start of every header, up to the format's number.
 const MAGIC: &str = "{\"__metadata__\":{\"binade\":\"checkpoint ";
-/// Number of this format, and the text behind it.
+/// Number of this format, and the text after it.
 const VERSION: &str = "2 crc32 ";
 /// Text in place of the checksum while it is computed.
 const ZEROS: &str = "00000000";
 /// Byte offset of the checksum.
 const AT: usize = LENGTH + MAGIC.len() + VERSION.len();
-/// Byte offset of the index in the value, behind the checksum and a space.
+/// Byte offset of the index in the value, after the checksum and a space.
 const INDEX: usize = "checkpoint ".len() + VERSION.len() + ZEROS.len() + 1;
 
 /// Key of the index of a manifest.
@@ -36,7 +35,7 @@ pub(crate) const MANIFEST: &str = "manifest";
 /// Key of the index of a rank's file.
 pub(crate) const SLICES: &str = "slices";
 
-/// Tensor to be written.
+/// Tensor that is to be written.
 struct Written<'a> {
     dtype: Dtype,
     spec: TensorSpec,
@@ -71,7 +70,7 @@ pub(crate) fn write(checkpoint: &Checkpoint) -> Result<Vec<u8>, FormatError> {
     sealed(&checked(&Index::of(checkpoint))?, whole)
 }
 
-/// Returns the bytes of a file of this index and these tensors, by name.
+/// Returns the bytes of a file with this index and these tensors, by name.
 pub(crate) fn sealed<'a>(
     index: &Value,
     tensors: impl Iterator<Item = (String, TensorSpec, &'a [u8])>,
@@ -82,7 +81,7 @@ pub(crate) fn sealed<'a>(
         Ok((name, Written { dtype, spec, bytes }))
     };
     let views = tensors.map(view).collect::<Result<Vec<_>, FormatError>>()?;
-    // There is one key alone, so that the order of a hash map does not show.
+    // There is only one key, so the order of the hash map has no effect.
     let metadata = [("binade".to_owned(), value)].into_iter().collect();
     let mut bytes = safetensors::serialize(views, Some(metadata))
         .map_err(|error| FormatError::TooLarge(error.to_string()))?;
@@ -119,27 +118,27 @@ pub(crate) fn index(metadata: &Metadata) -> Result<Value, FormatError> {
     serde_json::from_str(index.unwrap_or_default()).map_err(FormatError::index)
 }
 
-/// Returns the contents of a value from a file; an error names the field.
+/// Decodes a value from a file; an error names the field.
 pub(crate) fn decoded<T: Serialize + DeserializeOwned>(value: &Value) -> Result<T, FormatError> {
     let decoded = serde_path_to_error::deserialize(value).map_err(FormatError::index)?;
-    // A number beyond f32 becomes an infinity in a field of that type, which no file has.
+    // A number beyond f32 becomes infinite in a field of that type, but a file has no infinities.
     checked(&decoded)?;
     Ok(decoded)
 }
 
-/// Returns an index as JSON, which has no infinity and no NaN: an error names the field of one.
+/// Returns an index as JSON. JSON has no infinity and no NaN: an error names the field of such a number.
 pub(crate) fn checked<T: Serialize + DeserializeOwned>(index: &T) -> Result<Value, FormatError> {
     let value = serde_json::to_value(index).map_err(FormatError::index)?;
     let read: Result<T, _> = serde_path_to_error::deserialize(&value);
     read.map(|_| value).map_err(|error| FormatError::Number(error.to_string()))
 }
 
-/// Returns the error of a tensor of a type that Binade or safetensors does not have.
+/// Returns the error of a tensor whose type Binade or safetensors does not have.
 fn strange(name: &str, dtype: &dyn std::fmt::Debug) -> FormatError {
     FormatError::Index(format!("its tensor `{name}` is of type {dtype:?}, which no checkpoint has"))
 }
 
-/// Checks that these are the bytes that were written, without reading their contents.
+/// Verifies the checksum of a file's bytes without reading the contents.
 pub(crate) fn verify(bytes: &[u8]) -> Result<(), FormatError> {
     let expected = stated(bytes)?;
     let found = checksum(bytes);
@@ -180,14 +179,14 @@ fn checksum(bytes: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// Returns the checksum of a file that is read piece by piece.
+/// Returns the checksum of a file, which it reads piece by piece.
 pub(crate) fn checksum_of(mut file: impl Read) -> io::Result<u32> {
     let mut first = Vec::new();
     file.by_ref().take((AT + ZEROS.len()) as u64).read_to_end(&mut first)?;
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(first.get(..AT).unwrap_or(&first));
     hasher.update(ZEROS.as_bytes());
-    // Zeros that the allocator has: `resize` fills them in a loop, where tests of files spent most of their time.
+    // Zeros come from the allocator. `resize` fills them in a loop, in which tests of files spent most of their time.
     let mut piece = vec![0; 1 << 20];
     loop {
         match file.read(&mut piece)? {
@@ -197,12 +196,12 @@ pub(crate) fn checksum_of(mut file: impl Read) -> io::Result<u32> {
     }
 }
 
-/// Returns all tensors of a safetensors file by name, whichever program wrote it. `safetensors.torch.save_file(model.state_dict(), path)`
-/// writes one of a torch model's weights.
+/// Returns all tensors of a safetensors file of any program, by name. `safetensors.torch.save_file(model.state_dict(), path)` writes such a file of a
+/// torch model's weights.
 ///
 /// # Errors
 ///
-/// If the bytes are no safetensors file, or any tensor is of a type that Binade does not have, needed or not.
+/// Returns an error if the bytes are not a safetensors file, or if Binade does not have the type of some tensor, needed or not.
 pub fn read_safetensors(bytes: &[u8]) -> Result<BTreeMap<String, RawTensor>, FormatError> {
     let file = SafeTensors::deserialize(bytes);
     all(&file.map_err(|error| FormatError::NotSafetensors(error.to_string()))?)

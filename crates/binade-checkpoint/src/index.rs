@@ -1,4 +1,4 @@
-//! Index in the file's metadata: all contents but tensors, and the names of the tensors.
+//! Index in the file's metadata: all contents except tensors, and the names of the tensors.
 
 use crate::{Checkpoint, FormatError, SavedOptimizer, SavedScaler};
 use binade_core::{DType, FoundInf, Named, NamedGrads, RawTensor, TensorSpec};
@@ -7,7 +7,7 @@ use binade_master_weights::{OptimizerConfig, SavedParameter, StateKind};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, ops::Range};
 
-/// Contents of a checkpoint but for the tensors, which stand under the names made here.
+/// Contents of a checkpoint except for the tensors, which the file has under the names made here.
 #[derive(Deserialize, Serialize)]
 pub(crate) struct Index {
     scalers: BTreeMap<String, SavedScaler>,
@@ -53,17 +53,18 @@ struct Sum {
 /// Elements of a parameter that a rank owns or needs, by the parameter's name and number of elements.
 pub(crate) type Own<'o> = dyn Fn(&str, usize) -> Range<usize> + 'o;
 
-/// Part of a tensor that each rank's file has.
+/// Rule that assigns parts of a tensor to the ranks' files.
 #[derive(Clone, Copy)]
 pub(crate) enum Share<'i> {
-    /// All of it in the file of the first rank, and nothing in the others.
+    /// Whole tensor in the file of the first rank, nothing in the others.
     First,
-    /// The elements of this parameter that the rank owns, so many of the tensor for each of the parameter's.
+    /// Elements of this parameter that the rank owns, and the number of the tensor's elements for each of the parameter's.
     Each(&'i str, usize),
 }
 
 impl Share<'_> {
-    /// Returns the elements of a tensor of so many that belong to what `own` gives by a parameter's name and number of elements.
+    /// Returns the range of a rank's share in a tensor of this many elements. `own` returns the elements of a parameter that the rank owns, from the
+    /// parameter's name and number of elements.
     pub(crate) fn of(self, elements: usize, own: &Own<'_>) -> Range<usize> {
         match self {
             Self::First => 0..elements,
@@ -112,7 +113,7 @@ impl Index {
         }
     }
 
-    /// Returns the share that ranks have of each tensor, by its name in the file.
+    /// Returns the ranks' share of each tensor, by the tensor's name in the file.
     pub(crate) fn shares(&self) -> Result<BTreeMap<String, Share<'_>>, FormatError> {
         let mut shares = BTreeMap::new();
         for (optimizer, saved) in &self.optimizers {
@@ -136,7 +137,7 @@ impl Index {
         Ok(shares)
     }
 
-    /// Returns the checkpoint with `tensors`, all of which it takes.
+    /// Returns the checkpoint with `tensors`, after checking that it uses all of them.
     pub(crate) fn with(self, mut tensors: Tensors) -> Result<Checkpoint, FormatError> {
         let from = &mut tensors;
         let mut checkpoint =
@@ -219,13 +220,13 @@ impl Window {
     }
 }
 
-/// Tensor of a checkpoint, to be written.
+/// Tensor of a checkpoint that is to be written.
 pub(crate) struct Stored<'c> {
     /// Name in the file.
     pub(crate) name: String,
-    /// Form of the whole tensor.
+    /// Type and shape of the whole tensor.
     pub(crate) spec: TensorSpec,
-    /// Elements whose bytes are here; `None` for a whole tensor.
+    /// Range of the elements in `bytes`; `None` for a whole tensor.
     pub(crate) slice: Option<Range<usize>>,
     pub(crate) bytes: &'c [u8],
 }

@@ -1,7 +1,7 @@
-//! Manifest of a checkpoint by rank: the files of all ranks, and what stands in none of them.
+//! Manifest of a checkpoint by rank: the names of all ranks' files, and the contents that are in none of them.
 //!
-//! Files of ranks are called `NAME.STEP.RANK-of-RANKS`, after the manifest `NAME`. Each writing has a greater `STEP` than all before it, so
-//! that no file of a checkpoint is ever written again.
+//! Files of ranks are called `NAME.STEP.RANK-of-RANKS`, after the manifest `NAME`. Each checkpoint has a greater `STEP` than all earlier ones, so
+//! that no file of a checkpoint is ever overwritten.
 
 use crate::file::{folder, in_file, previous, remove};
 use crate::index::Index;
@@ -20,27 +20,27 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Manifest {
     /// Files of the ranks, in their order.
     pub(crate) files: Vec<RankFile>,
-    /// Type and shape of each tensor as a whole, by its name in the files.
+    /// Type and shape of each whole tensor, by its name in the files.
     pub(crate) specs: BTreeMap<String, (DType, Vec<usize>)>,
     pub(crate) index: Index,
 }
 
-/// File of a rank, as its manifest tells it.
+/// File of a rank, as described in the manifest.
 #[derive(Clone, Deserialize, Serialize)]
 pub(crate) struct RankFile {
     pub(crate) name: String,
     pub(crate) bytes: u64,
-    /// Checksum that stands in the file.
+    /// Checksum in the file's header.
     pub(crate) crc32: String,
 }
 
 impl RankFile {
-    /// Returns a text for the other ranks.
+    /// Returns the description as text, for the other ranks.
     pub(crate) fn to_text(&self) -> String {
         format!("{} {} {}", self.bytes, self.crc32, self.name)
     }
 
-    /// Returns the file of another rank's text.
+    /// Reads the description from another rank's text.
     pub(crate) fn of_text(text: &str) -> Self {
         let mut words = text.splitn(3, ' ');
         let mut next = || words.next().unwrap_or_default().to_owned();
@@ -62,7 +62,7 @@ impl RankFile {
 }
 
 impl Manifest {
-    /// Returns the form of each tensor as a whole.
+    /// Returns type and shape of each whole tensor.
     pub(crate) fn specs(&self) -> impl Iterator<Item = (&str, TensorSpec)> {
         let spec = |(dtype, shape): &(DType, Vec<usize>)| TensorSpec::new(*dtype, shape.as_slice());
         self.specs.iter().map(move |(name, form)| (name.as_str(), spec(form)))
@@ -96,7 +96,7 @@ fn step(path: &Path, name: &OsStr) -> Option<u64> {
     (is_number(rank) && is_number(ranks) && is_number(step)).then(|| step.parse().ok())?
 }
 
-/// Returns the steps and names of all files of ranks beside a manifest, of whichever writing.
+/// Returns the steps and names of all files of ranks beside a manifest, of all checkpoints.
 fn files(path: &Path) -> io::Result<Vec<(u64, String)>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder(path))? {
@@ -106,7 +106,7 @@ fn files(path: &Path) -> io::Result<Vec<(u64, String)>> {
     Ok(files)
 }
 
-/// Returns a step that no file has, greater than those of all.
+/// Returns a step greater than that of every existing file.
 pub(crate) fn next_step(path: &Path) -> Result<u64, FileError> {
     let files = in_file("look beside", path, files(path))?;
     Ok(files.into_iter().map(|(step, _)| step + 1).max().unwrap_or(1))

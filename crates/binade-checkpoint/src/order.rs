@@ -1,7 +1,7 @@
-//! Places in a step where no checkpoint can be made.
+//! Points in a step at which no checkpoint can be made.
 //!
-//! The first program compiles and runs; each one below it must not compile, for the reason that its error code names. With the outcome of an earlier step, a checkpoint can be begun anywhere;
-//! values in flight are then found by [`Draft::finish`](crate::Draft::finish) at run time.
+//! The first program compiles and runs. Each program below it must not compile, for the reason that its error code names. With the outcome of an
+//! earlier step, a checkpoint can be begun anywhere; [`Draft::finish`](crate::Draft::finish) then detects values in flight at run time.
 //!
 //! ```
 #![doc = include_str!("order_prelude.md")]
@@ -26,7 +26,7 @@
 //!
 //! # A checkpoint of a scaled loss
 //!
-//! Its gradients are not there yet, and no file has the loss.
+//! The gradients do not exist yet, and files do not hold losses.
 //!
 //! ```compile_fail,E0308
 #![doc = include_str!("order_prelude.md")]
@@ -38,7 +38,7 @@
 //!
 //! # A checkpoint of scaled gradients
 //!
-//! They go into a step, or into a window, whose sum a checkpoint holds.
+//! Pass them to a step, or to a window, whose sum a checkpoint holds.
 //!
 //! ```compile_fail,E0308
 #![doc = include_str!("order_prelude.md")]
@@ -50,7 +50,7 @@
 //!
 //! # A checkpoint of unscaled gradients
 //!
-//! A finished window is one of these too: its checkpoint is made before it is finished.
+//! A finished window is such a value too. Save the window before it is finished.
 //!
 //! ```compile_fail,E0308
 #![doc = include_str!("order_prelude.md")]
@@ -63,7 +63,7 @@
 //!
 //! # A checkpoint of a pending step
 //!
-//! Parameters have moved, and the scale has not: a run that went on from there would be another.
+//! Parameters have changed, but the scale has not: a run resumed from there would differ.
 //!
 //! ```compile_fail,E0308
 #![doc = include_str!("order_prelude.md")]
@@ -73,9 +73,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # A checkpoint of an outcome that nobody has looked at
+//! # A checkpoint of an unresolved outcome
 //!
-//! It is resolved first: a checkpoint reads the device anyway.
+//! Resolve it first: a checkpoint reads the device anyway.
 //!
 //! ```compile_fail,E0308
 #![doc = include_str!("order_prelude.md")]
@@ -87,7 +87,7 @@
 //!
 //! # A scaler that is used while it is being restored
 //!
-//! Nothing has changed before `finish`, and so nothing may be scaled before it.
+//! Nothing is restored before `finish`, so nothing may be scaled before it.
 //!
 //! ```compile_fail,E0502
 #![doc = include_str!("order_prelude.md")]

@@ -1,4 +1,4 @@
-//! Part of a checkpoint that one rank writes, of those by rank.
+//! Part of a checkpoint by rank that one rank writes.
 
 use crate::file::{self, in_file, in_format, put, sync_folder};
 use crate::format::{MANIFEST, SLICES, checked, sealed, stated};
@@ -15,7 +15,7 @@ use std::iter;
 use std::ops::Range;
 use std::path::Path;
 
-/// Slice of a tensor: the tensor's name, the first element, the form of the slice, and its bytes.
+/// Slice of a tensor: the tensor's name, the first element, type and shape of the slice, and its bytes.
 type Slice<'c> = (String, usize, TensorSpec, &'c [u8]);
 
 /// Returns the slice of these elements.
@@ -33,11 +33,11 @@ fn slice(stored: Stored<'_>, own: Range<usize>) -> Result<Slice<'_>, FormatError
 /// Part of one rank.
 pub(crate) struct Part<'c> {
     index: Index,
-    /// Form of each tensor as a whole.
+    /// Type and shape of each whole tensor.
     specs: BTreeMap<String, (DType, Vec<usize>)>,
     /// Slices of this rank, each with its first element.
     slices: Vec<Slice<'c>>,
-    /// Description of what must be the same on all ranks.
+    /// Description of the contents that must be the same on all ranks.
     contents: String,
 }
 
@@ -74,12 +74,12 @@ impl<'c> Part<'c> {
         Ok(Self { index, specs, slices, contents })
     }
 
-    /// Returns a description of what must be the same on all ranks.
+    /// Returns a description of the contents that must be the same on all ranks.
     pub(crate) fn contents(&self) -> String {
         self.contents.clone()
     }
 
-    /// Writes the rank's file and brings it to the disk.
+    /// Writes the rank's file and syncs it to disk.
     pub(crate) fn write(
         &self,
         path: &Path,
@@ -91,7 +91,7 @@ impl<'c> Part<'c> {
         let index = json!({ SLICES: Slices { rank, ranks, starts } });
         let bytes = in_format(path, sealed(&index, tensors))?;
         let crc32 = in_format(path, stated(&bytes))?;
-        // A file that is there belongs to a checkpoint, or to somebody else.
+        // An existing file belongs to a checkpoint, or to another program.
         let file = in_file("write", path, File::create_new(path))?;
         let written = put(file, &bytes).and_then(|()| sync_folder(path));
         in_file("write", path, written.inspect_err(|_| drop(file::remove(path))))?;

@@ -1,4 +1,4 @@
-//! Restoring a run to a checkpoint: all of it, or nothing.
+//! Restoring a run to a checkpoint, completely or not at all.
 
 use crate::{Checkpoint, Mismatch, RestoreError, config};
 use binade_grad_scaler::{Accumulation, GradOps, GradScaler, ScaleState, Scaler};
@@ -10,10 +10,10 @@ type Change<'r, E> = Box<dyn FnOnce() -> Result<(), RestoreError<E>> + 'r>;
 
 /// Restores a run to a checkpoint.
 ///
-/// Each call compares saved state with the running object; [`finish`](Self::finish) then changes all of them at once. Until then,
-/// and after an error, nothing has changed.
+/// Each call compares saved state with an object of the run. [`finish`](Self::finish) then restores all objects at once. Until then, and after an
+/// error, nothing has changed.
 ///
-/// Contents that the run did not ask for are refused at the end, since a run that goes on without them is another run.
+/// `finish` refuses contents that the run did not ask for, since a run that continues without them differs from the saved one.
 #[must_use = "nothing is restored before `finish`"]
 pub struct Restore<'r, E> {
     checkpoint: &'r Checkpoint,
@@ -30,12 +30,11 @@ impl<'r, E: 'r> Restore<'r, E> {
         Self { checkpoint, asked: BTreeSet::new(), changes: Vec::new() }
     }
 
-    /// Opens a window where it was saved, over gradients of `params`. Call it before the scaler is restored, which borrows the
-    /// scaler.
+    /// Reopens a saved window over gradients of `params`. Call it before [`scaler`](Self::scaler), which borrows the scaler.
     ///
     /// # Errors
     ///
-    /// If there is none, it is of other parameters, or the device fails.
+    /// Returns an error if the checkpoint has no such window, if the window has other parameters, or if the device fails.
     pub fn window<D: GradOps<Error = E>>(
         &mut self,
         name: &str,
@@ -47,11 +46,11 @@ impl<'r, E: 'r> Restore<'r, E> {
         window.map_err(|error| RestoreError::load(format!("window `{name}`"), error))
     }
 
-    /// Restores a scaler of the same rule.
+    /// Restores a scaler with the same rule.
     ///
     /// # Errors
     ///
-    /// If there is none, or it moves by another rule.
+    /// Returns an error if the checkpoint has no such scaler, or if its rule differs.
     pub fn scaler<D: GradScaler<Error = E>>(
         &mut self,
         name: &str,
@@ -71,11 +70,11 @@ impl<'r, E: 'r> Restore<'r, E> {
         Ok(())
     }
 
-    /// Restores an optimizer of the same parameters and configuration but for learning rates, which become those that were saved.
+    /// Restores an optimizer with the same parameters and the same configuration. Learning rates may differ; they become the saved ones.
     ///
     /// # Errors
     ///
-    /// If there is none, it is of other parameters or another configuration, or the device fails.
+    /// Returns an error if the checkpoint has no such optimizer, if its parameters or configuration differ, or if the device fails.
     pub fn optimizer<D: Snapshot<Error = E>>(
         &mut self,
         name: &str,
@@ -83,9 +82,9 @@ impl<'r, E: 'r> Restore<'r, E> {
     ) -> Result<(), RestoreError<E>> {
         let saved = self.ask(OPTIMIZER, name, &self.checkpoint.optimizers)?;
         let what = format!("optimizer `{name}`");
-        // Another kind of rule has other tensors; it is told before they are.
+        // Another kind of rule has other tensors, so the rule's error comes before theirs.
         config::same_kind(name, &saved.config, optimizer.config())?;
-        // Tensors come next: a model of another shape is a likelier mistake than another hyper-parameter, and is told by its first tensor.
+        // Tensors come next: a model with other shapes is a likelier mistake than another hyper-parameter, and its first tensor shows it.
         let fit = optimizer.check_load(&saved.parameters);
         fit.map_err(|error| RestoreError::load(what.clone(), error))?;
         config::agrees(name, &saved.config, optimizer.config())?;
@@ -97,11 +96,11 @@ impl<'r, E: 'r> Restore<'r, E> {
         Ok(())
     }
 
-    /// Changes everything that was asked for.
+    /// Restores everything that was asked for.
     ///
     /// # Errors
     ///
-    /// If the checkpoint has more than was asked for; nothing has changed then. If the device fails.
+    /// Returns an error if the checkpoint has more than was asked for; nothing has changed then. Also returns an error if the device fails.
     pub fn finish(self) -> Result<(), RestoreError<E>> {
         let Self { checkpoint, asked, changes } = self;
         let Checkpoint { scalers, optimizers, windows, .. } = checkpoint;
@@ -132,7 +131,7 @@ impl<'r, E: 'r> Restore<'r, E> {
     }
 }
 
-/// Checks a scale, which comes from a file: one of 0, an infinity or a NaN would be believed.
+/// Checks a scale from a file: a scale of 0, infinity or NaN would otherwise be accepted.
 fn is_scale(name: &str, state: &ScaleState) -> Result<(), Mismatch> {
     let (factor, inverse) = (state.factor(), state.inverse());
     if factor > 0.0 && factor.is_normal() && inverse.is_normal() {

@@ -1,4 +1,4 @@
-//! Slices of tensors in files of ranks: read by elements, one file after the other, with the file's checksum streamed.
+//! Slices of tensors in files of ranks. Ranges of elements are read, one file after the other, while the file's checksum is computed.
 
 use crate::file::{in_file, in_format};
 use crate::format::{self, LENGTH, SLICES, checksum_of, stated};
@@ -25,20 +25,20 @@ pub(crate) struct Slices {
 
 /// Reader of a checkpoint by rank, which may be one of several.
 pub(crate) struct Reader<'r> {
-    /// Place among those that read.
+    /// Number of this reader, from 0.
     pub(crate) rank: usize,
-    /// Number of those that read, each of which checks a part of the files.
+    /// Number of readers, each of which checks a part of the files.
     pub(crate) ranks: usize,
-    /// Elements that it needs; `None` if it needs whole tensors.
+    /// Elements that this reader needs; `None` if it needs whole tensors.
     pub(crate) own: Option<&'r Own<'r>>,
 }
 
 impl Reader<'_> {
-    /// Reader that checks and needs all.
+    /// Reader that checks and needs everything.
     pub(crate) const ALONE: Self = Self { rank: 0, ranks: 1, own: None };
 }
 
-/// Reads what `reader` needs of the checkpoint with the manifest at `path`.
+/// Reads the part of the checkpoint at `path` that `reader` needs. `path` is that of the manifest.
 pub(crate) fn read(
     path: &Path,
     manifest: Manifest,
@@ -49,7 +49,7 @@ pub(crate) fn read(
         let outside = || index_error(format!("`{}` is no name of a file beside it", named.name));
         files.push(in_format(path, named.path(path).ok_or_else(outside))?);
     }
-    // Lengths come first, so that no more memory is asked for than the files fill.
+    // Lengths come first, so that no more memory is allocated than the files fill.
     for (named, file) in manifest.files.iter().zip(&files) {
         let found = in_file("read", file, fs::metadata(file))?.len();
         in_format(file, same(&format!("{found} bytes"), &format!("{} bytes", named.bytes)))?;
@@ -116,11 +116,11 @@ struct Slice {
     name: String,
     dtype: DType,
     elements: Range<usize>,
-    /// Place of its first byte in the file.
+    /// Offset of the slice's first byte in the file.
     at: u64,
 }
 
-/// Returns the slices in the file of a rank, from its header.
+/// Returns the slices in a rank's file, from its header.
 fn slices(header: &[u8], place: (usize, usize)) -> Result<Vec<Slice>, FormatError> {
     let json = header.get(LENGTH..).unwrap_or_default();
     let metadata: Metadata = serde_json::from_slice(json).map_err(FormatError::index)?;
@@ -176,7 +176,7 @@ fn targets(
 }
 
 impl Target {
-    /// Adds a slice to those that were found, if it is of this tensor.
+    /// Adds a slice to the found ones, after checking that it is of this tensor.
     fn add(&mut self, slice: &Slice) -> Result<(), FormatError> {
         let Slice { name, dtype, elements, .. } = slice;
         let all = self.spec.elements().unwrap_or_default();
@@ -189,7 +189,7 @@ impl Target {
         Ok(())
     }
 
-    /// Reads those elements of a slice that are needed.
+    /// Reads the needed elements of a slice.
     fn fill(&mut self, slice: &Slice, file: &mut File) -> io::Result<()> {
         let start = slice.elements.start.max(self.needed.start);
         let end = slice.elements.end.min(self.needed.end);
@@ -202,7 +202,7 @@ impl Target {
         file.read_exact(&mut self.bytes[from..from + (end - start) * width])
     }
 
-    /// Returns the tensor, of which the files' slices must make a whole.
+    /// Returns the tensor, after checking that the files' slices cover it.
     fn tensor(mut self, name: &str) -> Result<RawTensor, FormatError> {
         self.found.sort_by_key(|slice| (slice.start, slice.end));
         let follows = |end, slice: &Range<usize>| (slice.start == end).then_some(slice.end);

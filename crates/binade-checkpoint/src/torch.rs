@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// State of a torch optimizer, by the number of the parameter and the key.
 type TorchState = BTreeMap<usize, BTreeMap<String, RawTensor>>;
 
-/// Replaces an optimizer's moments and counts of steps by those of a torch optimizer, from its state dictionary as safetensors.
-/// Parameters stay as they are: load those of the same torch checkpoint first, and use the rule that they were trained by.
+/// Replaces an optimizer's moments and step counts by those of a torch optimizer, from its state dictionary as safetensors. Parameters stay
+/// unchanged: load those of the same torch checkpoint first, and use the rule of their training.
 ///
 /// torch saves the state in a pickle, which can run code when it is read. Convert it on the machine that wrote it:
 ///
@@ -23,14 +23,14 @@ type TorchState = BTreeMap<usize, BTreeMap<String, RawTensor>>;
 /// safetensors.torch.save_file(tensors, "optimizer.safetensors")
 /// ```
 ///
-/// `names` are the optimizer's own, in the order of torch's parameters. A parameter for which torch has kept nothing, since it
-/// never had a gradient, starts anew. SGD counts no steps in torch: if there is momentum, the first was taken. A rule whose steps depend on
-/// their number needs the `step` of each parameter. Apex keeps it by group: write it beside the moments.
+/// `names` are the names of this optimizer's parameters, in the order of torch's parameters. A parameter without torch state, because it never had a
+/// gradient, starts anew. SGD counts no steps in torch; momentum shows that the first step was taken. A rule whose steps depend on the step count
+/// needs the `step` of each parameter. Apex keeps the count by parameter group: write it beside the moments.
 ///
 /// # Errors
 ///
-/// If the bytes are something else, names, keys, types or shapes do not go together, a count is missing, the rule keeps a running norm, or
-/// the device fails.
+/// Returns an error if the bytes are not such a file; if names, keys, types or shapes do not match; if a count is missing; if the rule keeps a
+/// running norm; or if the device fails.
 pub fn load_torch_optimizer<D: Snapshot>(
     bytes: &[u8],
     names: &[&str],
@@ -62,7 +62,7 @@ pub fn load_torch_optimizer<D: Snapshot>(
     loaded.map_err(|error| RestoreError::load("torch's state".into(), error))
 }
 
-/// Reads the file that the conversion has written.
+/// Reads the converted file.
 fn read(bytes: &[u8]) -> Result<TorchState, Mismatch> {
     let file = SafeTensors::deserialize(bytes);
     let format = |why: String| {
@@ -134,7 +134,7 @@ fn take(
     Ok(())
 }
 
-/// Returns true if a step depends on how many came before, and not only on whether one did.
+/// Returns true if a step depends on the number of earlier steps, beyond whether there was one.
 fn is_counted(rule: &UpdateRule) -> bool {
     let at = |applied| StepConstants::at(rule, applied);
     rule.correction().is_some() || [2, 1 << 20].into_iter().any(|applied| at(applied) != at(1))
@@ -144,7 +144,8 @@ fn filled(spec: &TensorSpec, value: f32) -> Option<RawTensor> {
     RawTensor::from_f32(spec.clone(), &vec![value; spec.elements()?])
 }
 
-/// Returns the moment in the type of `spec`, and of one axis if the parameter tells no shape; unchanged if it does not fit, for the error.
+/// Returns the moment in the type of `spec`, with one axis if the parameter has no known shape. A moment that does not fit is returned unchanged, for
+/// the error.
 fn like(moment: &RawTensor, spec: &TensorSpec) -> RawTensor {
     let Some(values) = moment.to_f32() else { return moment.clone() };
     let flat = spec.shape.len() == 1 && spec.elements() == Some(values.len());
@@ -176,5 +177,5 @@ fn count(parameter: &str, step: &RawTensor) -> Result<u64, Mismatch> {
     Ok(count)
 }
 
-/// Number above which an f64, and long before it an f32, counts no further.
+/// Largest accepted count of steps: an f64 counts no further, and an f32 stops much earlier.
 const MOST_STEPS: f64 = 9_007_199_254_740_992.0;

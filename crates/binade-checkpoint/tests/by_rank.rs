@@ -1,4 +1,4 @@
-//! Checkpoints of one file a rank: the bits of whole ones, on any number of ranks.
+//! Checkpoints with one file for each rank have the bits of whole ones, on any number of ranks.
 
 use crate::common::ranks::{Keeps, each, go_on};
 use crate::common::{Setting, Training, folder, names, rules, stores};
@@ -12,8 +12,8 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Returns a checkpoint in words, without the findings of an open window: each rank of these runs has all of a batch, so that an overflow
-/// is counted on each.
+/// Returns a checkpoint as text, without the found-inf results of an open window: each rank of these runs has the whole batch, so that an overflow is
+/// counted on each.
 fn told(checkpoint: &Checkpoint) -> String {
     let mut checkpoint = checkpoint.clone();
     for window in checkpoint.windows.values_mut() {
@@ -29,7 +29,7 @@ fn uninterrupted(setting: &Setting, micro_batches: usize) -> String {
     told(&run.checkpoint())
 }
 
-/// Writes in the middle of windows and behind them, each time on another number of ranks that keep something else.
+/// Writes in the middle and at the end of windows, each time on another number of ranks with another partition.
 fn has_the_bits(setting: &Setting, name: &str) {
     let (folder, mut place) = (folder(name), 0);
     let path = folder.join("run.safetensors");
@@ -92,7 +92,7 @@ fn whole_files_and_files_by_rank_follow_each_other_at_one_path() {
         whole[0].write(&path).unwrap();
         assert_eq!(told(&Checkpoint::read(&path).unwrap()), uninterrupted(&setting, place));
     }
-    // The files of ranks went with their manifest.
+    // The files of ranks were removed with their manifest.
     assert_eq!(names(&folder), ["run", "run.previous"]);
     go_on((4, Keeps::Slices), &setting, &path, 1);
     assert_eq!(told(&Checkpoint::read(&path).unwrap()), uninterrupted(&setting, 8));
@@ -172,7 +172,7 @@ fn a_rank_sends_names_and_checksums_and_writes_and_reads_its_quarter() {
     // Two meetings of the count and the end, and three of the checkpoint; a header has 112 bytes.
     let sent = sent.load(Ordering::Relaxed);
     assert!(sent <= 4 * (5 * 112 + 200), "{sent} bytes were sent");
-    // A parameter of two bytes, a master and two moments of four, and what all ranks have alike.
+    // A parameter of two bytes, a master and two moments of four, and the state common to all ranks.
     let quarter = ELEMENTS / 4 * (2 + 4 + 8);
     for rank in 0..4 {
         let bytes = fs::read(folder.join(format!("run.1.{rank}-of-4"))).unwrap().len();
@@ -212,7 +212,7 @@ fn slices_are_not_taken_for_whole_tensors() {
         let checkpoint = Draft::fresh().optimizer("model", &optimizer).unwrap().finish().unwrap();
         let error = checkpoint.write(&path).unwrap_err().to_string();
         assert!(error.contains("a slice of `optimizer/model/parameter/w` alone"), "{error}");
-        // A device that keeps all, and one that keeps the other slice.
+        // A device with whole masters, and one with the other slice.
         let mut whole = large(&Ranks::new(Cpu, Alone));
         let mut restore = checkpoint.restore();
         let error = restore.optimizer("model", &mut whole).unwrap_err().to_string();

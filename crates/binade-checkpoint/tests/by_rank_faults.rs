@@ -1,4 +1,4 @@
-//! Ranks that fail while they write: the last checkpoint or the previous one is whole, and the next writing cleans up.
+//! Ranks that fail while they write: the last checkpoint or the previous one is whole, and the next write cleans up.
 
 use crate::common::ranks::{Keeps, each};
 use crate::common::{folder, names};
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Group that is lost to its rank at the call of this number, from 1, before or after the others were told.
+/// Group that fails on its rank at the call with this number, from 1, before or after the other ranks get the rank's bytes.
 struct Mortal {
     group: Threads,
     calls: AtomicUsize,
@@ -75,7 +75,7 @@ fn write(path: &Path, value: usize) {
     each(2, |group| numbered(value).write_by_rank(&Ranks::new(Cpu, group), path).unwrap());
 }
 
-/// Number of the group's calls in a writing: a header and a text for each of three meetings.
+/// Number of the group's calls in a write: a header and a text for each of three meetings.
 const CALLS: usize = 6;
 
 /// Number of files of two checkpoints: two manifests, and a file of each rank.
@@ -108,7 +108,7 @@ fn a_rank_that_ends_at_any_call_leaves_the_last_checkpoint_or_the_new_one_whole(
             left += usize::from(names(&folder).len() > FILES);
         }
     }
-    // Files that the dead left behind are removed, and never taken.
+    // Files of dead ranks are removed, and never used.
     assert!(left > 0);
     write(&path, last + 1);
     assert_eq!(number(&Checkpoint::read(&path).unwrap()), last + 1);

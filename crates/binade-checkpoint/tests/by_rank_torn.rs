@@ -1,4 +1,4 @@
-//! Files of ranks that are torn, rotten, missing or of another checkpoint: an error that names the file, and the previous checkpoint.
+//! Files of ranks that are truncated, corrupt, missing or of another checkpoint: the error names the file, and the previous checkpoint is read.
 
 use crate::common::ranks::{Keeps, each, go_on};
 use crate::common::{Setting, folder, resummed};
@@ -7,7 +7,7 @@ use binade_master_weights::UpdateRule;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Writes two checkpoints of three ranks, of one micro-batch and of two.
+/// Writes two checkpoints of three ranks, after one micro-batch and after two.
 fn written(name: &str) -> PathBuf {
     let path = folder(name).join("run");
     let setting = Setting::new(UpdateRule::adamw(0.01));
@@ -68,7 +68,7 @@ fn a_file_of_a_rank_that_is_not_as_written_is_named_and_the_previous_checkpoint_
             rotten[at] ^= 1;
             fall_back_on(Some(&rotten), word);
         }
-        // One whose own checksum is right.
+        // A file whose own checksum is right.
         let mut other = whole.clone();
         *other.last_mut().unwrap() ^= 1;
         fall_back_on(Some(&resummed(other)), "it is of another checkpoint than its manifest");
@@ -76,7 +76,7 @@ fn a_file_of_a_rank_that_is_not_as_written_is_named_and_the_previous_checkpoint_
         fall_back_on(Some(&before), "it is of another checkpoint than its manifest");
         fs::write(&file, &whole).unwrap();
     }
-    // Files of two ranks in each other's place.
+    // Swapped files of two ranks.
     let [first, second] = [0, 2].map(|rank| beside(&format!("run.2.{rank}-of-3")));
     let bytes = [&first, &second].map(|file| fs::read(file).unwrap());
     fs::write(&first, &bytes[1]).unwrap();
@@ -125,7 +125,7 @@ fn a_damage_that_one_rank_finds_is_told_by_all() {
     let mut rotten = fs::read(&file).unwrap();
     *rotten.last_mut().unwrap() ^= 1;
     fs::write(&file, rotten).unwrap();
-    // Of two ranks the second sums the file of rank 1.
+    // The second of two ranks checks the file of rank 1.
     let told = each(2, |group| match Checkpoint::read_by_rank(&Keeps::Slices.on(group), &path) {
         Ok(Loaded::Previous { why, .. }) => why.to_string(),
         other => panic!("{other:?}"),
@@ -164,7 +164,7 @@ fn a_manifest_and_a_file_of_a_rank_say_what_they_are() {
     );
 }
 
-/// The checksum is made right again, so that the index behind it is read.
+/// Corrects the checksum, so that the index after it is read.
 #[test]
 fn an_index_that_says_anything_is_an_error_and_no_panic() {
     let path = written("by_rank_anything");
@@ -177,7 +177,7 @@ fn an_index_that_says_anything_is_an_error_and_no_panic() {
             let mut bytes = whole.clone();
             bytes[8 + random.usize(..header)] = *random.choice(b"0129\"}],:[ax").unwrap();
             fs::write(&file, resummed(bytes)).unwrap();
-            // It may be read where a word of the user's was changed.
+            // Reading may succeed if a custom string was changed.
             let _ = Checkpoint::read_or_previous(&path);
         }
         fs::write(&file, whole).unwrap();

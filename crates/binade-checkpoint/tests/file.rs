@@ -1,4 +1,4 @@
-//! Files: replaced whole, the one before kept, and other files left alone.
+//! Files are replaced whole, the previous one is kept, and other files are not touched.
 
 use crate::common::{folder, names};
 use binade_checkpoint::{Checkpoint, Draft, FileError, Loaded, previous};
@@ -13,7 +13,7 @@ fn number(checkpoint: &Checkpoint) -> u32 {
     checkpoint.words["number"].parse().unwrap()
 }
 
-/// Returns the checkpoint before the last, and the reason why it was read.
+/// Returns the previous checkpoint, and the reason why it was read.
 fn fallen_back(path: &Path) -> (Checkpoint, FileError) {
     match Checkpoint::read_or_previous(path).unwrap() {
         Loaded::Previous { checkpoint, why } => (checkpoint, why),

@@ -1,4 +1,4 @@
-//! A process that is killed while it trains and saves leaves a whole checkpoint, at any moment and by any rule.
+//! A process that is killed at any moment while it trains and saves leaves a whole checkpoint, with any rule.
 
 use crate::common::all_rules;
 use binade_cpu::Cpu;

@@ -1,4 +1,4 @@
-//! A rank that is killed while all save by rank leaves a whole checkpoint, at any moment, and the run goes on from it on other ranks.
+//! A rank that is killed at any moment while all save by rank leaves a whole checkpoint, from which other ranks resume the run.
 
 use crate::common::processes::{Kill, Process, leave, run};
 use crate::common::{folder, names};
@@ -15,11 +15,11 @@ use std::{env, process};
 
 const TEST: &str =
     "killed_ranks::a_rank_killed_at_fifty_moments_of_saving_leaves_a_whole_checkpoint";
-/// Variables that tell ranks where to save, and the step at which they end.
+/// Environment variables with the path to save to, and the step at which ranks end.
 const PATH: &str = "BINADE_TEST_PATH";
 const STEPS: &str = "BINADE_TEST_STEPS";
 const KILLS: usize = 50;
-/// Calls of a group in a saving.
+/// Number of a group's calls while it saves.
 const CALLS: usize = 6;
 /// Elements of the model: the ranks' files take about as long as their meetings.
 const ELEMENTS: usize = 4 << 12;
@@ -37,7 +37,7 @@ fn model<G: Group>(rank: &Ranks<Cpu, G>) -> Model<G> {
     MasterOptimizer::new(rank.clone(), vec![Named::new("w", tensor(0))], config).unwrap()
 }
 
-/// Takes a step; an error is of a rank that is gone.
+/// Takes a step; returns `None` if a rank is gone.
 fn step<G: Group>(model: &mut Model<G>, number: usize) -> Option<()> {
     let mut grads = RankGrads::from(vec![Named::new("w", Some(tensor(number)))]);
     let found = model.device().unscale(&mut grads, &ScaleState::from_exponent(0)).ok()?;
@@ -53,7 +53,7 @@ fn place(checkpoint: &Checkpoint) -> usize {
     checkpoint.words["place"].parse().unwrap()
 }
 
-/// Goes on from the last checkpoint, and saves after each step, as one rank.
+/// Resumes from the last checkpoint as one rank, and saves after each step.
 fn save(group: Process, path: &Path, steps: usize) -> Option<()> {
     let rank = Ranks::new(Cpu, group);
     let rank = rank.with_partition(Partition::Slices).with_saved_slices();
@@ -77,14 +77,14 @@ fn save(group: Process, path: &Path, steps: usize) -> Option<()> {
     Some(())
 }
 
-/// Run on one rank that nothing interrupts.
+/// Uninterrupted run on one rank.
 struct Uninterrupted {
     model: Model<Alone>,
     files: Vec<Vec<u8>>,
 }
 
 impl Uninterrupted {
-    /// Returns the bytes of the checkpoint after so many steps.
+    /// Returns the bytes of the checkpoint after this many steps.
     fn after(&mut self, steps: usize) -> &[u8] {
         while self.files.len() <= steps {
             let number = self.files.len();
@@ -97,7 +97,7 @@ impl Uninterrupted {
     }
 }
 
-/// Returns true if files of ranks are there that no manifest names.
+/// Returns true if there are files of ranks that no manifest names.
 fn is_torn(path: &Path) -> bool {
     let beside = names(path.parent().unwrap());
     let step = |name: &String| name.split('.').nth(1)?.parse::<usize>().ok();
@@ -126,7 +126,7 @@ fn a_rank_killed_at_fifty_moments_of_saving_leaves_a_whole_checkpoint() {
     let (mut last, mut torn, mut newer, mut by_rank) = (2, 0, 0, [0; 4]);
     for number in 0..KILLS {
         let ranks = random.usize(2..=4);
-        // Most fall into the writing of files and of the manifest, which follow the second call and the fourth.
+        // Most kills come during the writing of files and of the manifest, which follow the second and the fourth call.
         let any = random.usize(1..=CALLS);
         let call = random.choice([2, 2, 2, 4, 4, any]).unwrap();
         let call = call + CALLS * random.usize(..2);

@@ -1,4 +1,4 @@
-//! Non-finite numbers in a file: refused as it is read, by the field and the value, for every field.
+//! Non-finite numbers in a file are refused when it is read, for every field. The error names field and value.
 
 use crate::common::{Setting, Training, resummed};
 use binade_checkpoint::{Checkpoint, FormatError};
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// Text before the index in its key's value.
 const BEFORE: &str = "checkpoint 2 crc32 00000000 ";
 
-/// Returns a run's file within a window whose first micro-batch overflowed: every field that has a number has one.
+/// Returns the file of a run within a window whose first micro-batch overflowed, so that every numeric field has a number.
 fn file(rule: UpdateRule) -> Vec<u8> {
     let mut run = Training::new(&Cpu, &Setting { window: 3, ..Setting::new(rule) });
     let each = (0..100).map(|_| {
@@ -41,7 +41,7 @@ fn with(bytes: &[u8], index: &Value) -> Result<Checkpoint, FormatError> {
     Checkpoint::from_bytes(&resummed(bytes))
 }
 
-/// Collects every number with a fraction, by its place: as JSON points, and as errors say.
+/// Collects the paths of all numbers with a fraction: as JSON pointers, and as in error messages.
 fn numbers(value: &Value, [pointer, path]: [String; 2], all: &mut Vec<[String; 2]>) {
     match value {
         Value::Number(number) if number.is_f64() => all.push([pointer, path]),
@@ -69,7 +69,7 @@ fn a_number_that_no_field_can_hold_is_refused_by_its_field() {
         numbers(&whole, [String::new(), String::new()], &mut all);
         for [pointer, path] in all {
             let field = path.rsplit('.').next().unwrap().to_owned();
-            // JSON has no infinity and no NaN: other writers put null or a word.
+            // JSON has no infinity and no NaN: other writers use null or a string.
             for value in [Value::Null, json!("inf"), json!(1e300)] {
                 let mut changed = whole.clone();
                 *changed.pointer_mut(&pointer).unwrap() = value.clone();

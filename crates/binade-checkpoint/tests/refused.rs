@@ -1,4 +1,4 @@
-//! Checkpoints of other runs are refused by name, and none can be made in the middle of a step; nothing changes then.
+//! Checkpoints of other runs are refused, with the name that differs, and no checkpoint can be made in the middle of a step. Nothing changes then.
 
 use crate::common::device::Trains;
 use crate::common::{Setting, Training};

@@ -1,4 +1,4 @@
-//! Resumed runs: a run stopped anywhere, written, read and resumed equals one without interruption, to the bit.
+//! Resumed runs: a run that is stopped anywhere, written, read and resumed equals an uninterrupted run bit for bit.
 
 use crate::common::device::{Host, Trains};
 use crate::common::{Setting, Training, all_rules, loss_scales, rules, stores};

@@ -7,7 +7,7 @@ use binade_cpu::Cpu;
 use binade_grad_scaler::{BadMicroBatch, LossScale};
 use binade_master_weights::UpdateRule;
 
-/// Returns a generator and a discriminator, each with a loss of its own.
+/// Returns a generator and a discriminator, each with its own loss.
 fn both(windows: [usize; 2], micro_batches: [usize; 2]) -> [Training<Cpu>; 2] {
     let mut pair = windows.map(|window| {
         let rule = UpdateRule::adamw(0.01);

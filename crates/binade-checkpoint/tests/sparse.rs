@@ -7,7 +7,7 @@ use binade_cpu::{Cpu, Gradients, Tensor};
 use binade_grad_scaler::{Accumulation, BadMicroBatch, LossScale, SavedWindow, Scaler};
 use binade_master_weights::{MasterOptimizer, OptimizerConfig, UpdateRule};
 
-/// Returns a scaler, and an optimizer that leaves rows without a gradient alone.
+/// Returns a scaler, and an optimizer that does not update rows without a gradient.
 fn start() -> (Scaler<Cpu>, MasterOptimizer<Cpu>) {
     let table = Cpu.upload(&[0.5; 12], &[6, 2], DType::F16).unwrap();
     let config = OptimizerConfig::new(UpdateRule::sparse_adam(0.1)).unwrap();

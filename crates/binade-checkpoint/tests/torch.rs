@@ -1,4 +1,4 @@
-//! State of torch's optimizers, loaded: the next steps are those that torch took.
+//! State of torch's optimizers is loaded, and the next steps equal those of torch.
 
 use binade_checkpoint::load_torch_optimizer as load;
 use binade_core::{DType, FoundInf, Named, Optimizer, RawTensor, TensorSpec};
@@ -49,7 +49,7 @@ fn rule(name: &str) -> UpdateRule {
     }
 }
 
-/// Returns an optimizer of torch's parameters after five steps, which has taken none.
+/// Returns an optimizer that has taken no step, with torch's parameters after five steps.
 fn fresh(name: &str) -> Running {
     with_rule(name, rule(name))
 }

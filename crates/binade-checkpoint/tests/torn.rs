@@ -1,4 +1,4 @@
-//! Changed or torn bytes are an error that says so, and never a panic.
+//! Changed or truncated bytes give an error that says so, and never a panic.
 
 use crate::common::{Setting, Training, resummed};
 use binade_checkpoint::{Checkpoint, Draft, FormatError};
@@ -7,7 +7,7 @@ use binade_master_weights::UpdateRule;
 use proptest::prelude::*;
 use safetensors::{Dtype, tensor::TensorView};
 
-/// Returns the bytes of a small run within a window, with all that a checkpoint can hold.
+/// Returns the bytes of a small run within a window, with every kind of content that a checkpoint can hold.
 fn bytes() -> Vec<u8> {
     let setting = Setting { window: 3, ..Setting::new(UpdateRule::adamw(0.01)) };
     let mut run = Training::new(&Cpu, &setting);
@@ -64,7 +64,7 @@ proptest! {
         prop_assert!(after == before || Checkpoint::from_bytes(&after).is_err());
     }
 
-    /// The checksum is made right again, so that the bytes behind it are read too.
+    /// Corrects the checksum, so that the bytes after it are read too.
     #[test]
     fn an_index_that_says_anything_is_an_error_and_no_panic(
         place in any::<prop::sample::Index>(),

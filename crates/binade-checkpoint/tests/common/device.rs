@@ -24,7 +24,7 @@ pub trait Trains: Clone + GradOps<Tensor: Loss<Self>> + Snapshot {
         self.tensor(&[1.0], &[1], DType::F32)
     }
 
-    /// Returns a weight whose values sixteen bits do not hold, and a gain.
+    /// Returns a weight with values that sixteen bits cannot represent, and a gain.
     fn parameters(&self) -> Self::Params {
         let weight = [0.1, -0.2, 0.3, 1.7, -2.9, 0.001];
         self.set(vec![

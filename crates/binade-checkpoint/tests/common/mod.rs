@@ -52,13 +52,13 @@ impl Setting {
     }
 }
 
-/// Returns the rule with limits by which it moves within a few steps, and so that the run does not give up.
+/// Returns the rule with limits such that the scale changes within a few steps and the run does not diverge.
 pub fn moving(rule: LossScale) -> LossScale {
     let rule = rule.with_growth_interval(3).unwrap().with_patience(1000);
     rule.with_limits(2.0_f32.powi(-20), 2.0_f32.powi(24)).unwrap()
 }
 
-/// Returns every rule of the scale: those that back off at once, tolerate, and predict.
+/// Returns every kind of loss-scale rule: those that back off at once, tolerate overflows, and predict.
 pub fn loss_scales() -> Vec<LossScale> {
     let tolerances = [
         Tolerance::UntilGoodStep { overflows: 2 },
@@ -138,7 +138,7 @@ impl<D: Trains> Training<D> {
     }
 
     fn step(&mut self, window: Accumulation<D>) {
-        // The schedule makes rates a part of the resumed state.
+        // The schedule makes learning rates part of the resumed state.
         let lr = self.optimizer.config().rule().lr() * 0.875;
         let config = self.optimizer.config().clone().with_lr(lr).unwrap();
         self.optimizer.set_config(config).unwrap();
@@ -179,7 +179,7 @@ impl<D: Trains> Training<D> {
     }
 }
 
-/// Returns scaled gradients of both parameters, of every magnitude, some missing, now and then one that is not finite.
+/// Returns scaled gradients of both parameters, of every magnitude. Some are missing, and some are not finite.
 fn gradients(random: &mut fastrand::Rng) -> [Option<Vec<f32>>; 2] {
     let mut one = |len: usize| {
         let missing = random.u8(..8) == 0;
@@ -190,7 +190,7 @@ fn gradients(random: &mut fastrand::Rng) -> [Option<Vec<f32>>; 2] {
         }
         (!missing).then_some(grad)
     };
-    // At least one gradient is there: none at all is an error of its own.
+    // At least one gradient is present, since a step without gradients is a separate error.
     [one(6).or_else(|| Some(vec![0.5; 6])), one(2)]
 }
 

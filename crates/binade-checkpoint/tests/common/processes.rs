@@ -1,5 +1,5 @@
-//! Ranks that are processes of this test program. The process that started them carries their bytes, and so knows where they are: it can
-//! kill one in the middle of a call's work.
+//! Ranks that are processes of this test program. The process that started them forwards their bytes, and so knows their current calls: it can kill
+//! one in the middle of a call's work.
 
 use binade_ranks::{Group, GroupError};
 use std::env;
@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Variable that tells a process its rank, the number of ranks and the port of the one that started it.
+/// Environment variable with a process's rank, the number of ranks and the port of the process that started it.
 const RANK: &str = "BINADE_TEST_RANK";
-/// Exit code of a rank that the others have left.
+/// Exit code of a rank that lost another rank.
 const LEFT: i32 = 3;
 
 /// Rank of a process.
@@ -44,7 +44,7 @@ impl Process {
         let numbers: Vec<u16> = told.split(' ').map(|number| number.parse().unwrap()).collect();
         let [rank, ranks, port] = numbers[..] else { panic!("{told}") };
         let mut hub = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
-        // Small messages would wait for each other.
+        // Nagle's algorithm would delay small messages.
         hub.set_nodelay(true).unwrap();
         hub.write_all(&rank.to_le_bytes()).unwrap();
         let (rank, ranks, is_saving) = (rank.into(), ranks.into(), AtomicBool::new(false));
@@ -109,7 +109,7 @@ pub fn leave() -> ! {
     process::exit(LEFT)
 }
 
-/// Kill of a rank: so long after its call of this number among those that it makes while it saves, from 1.
+/// Kill of a rank: the rank, the number of its call during saving, from 1, and the delay after that call.
 #[derive(Clone, Copy, Debug)]
 pub struct Kill {
     pub rank: usize,
@@ -117,7 +117,7 @@ pub struct Kill {
     pub after: Duration,
 }
 
-/// Starts ranks as processes that run this test, kills one of them, and waits for the end of all. Without a kill all end well.
+/// Starts ranks as processes that run this test, kills one of them, and waits until all end. Without a kill all must succeed.
 pub fn run(ranks: usize, test: &str, variables: &[(&str, &str)], kill: Option<Kill>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -143,7 +143,7 @@ pub fn run(ranks: usize, test: &str, variables: &[(&str, &str)], kill: Option<Ki
         let code = child.wait().unwrap().code();
         let expected = match kill {
             None => Some(0),
-            // No code: a signal.
+            // A signal gives no exit code.
             Some(kill) if kill.rank == rank => None,
             Some(_) => Some(LEFT),
         };
@@ -151,7 +151,7 @@ pub fn run(ranks: usize, test: &str, variables: &[(&str, &str)], kill: Option<Ki
     }
 }
 
-/// Carries the bytes of ranks until one is gone.
+/// Forwards the bytes of ranks until one is gone.
 fn carry(streams: &mut [TcpStream], children: &mut [Child], kill: Option<Kill>) -> io::Result<()> {
     let mut calls = 0;
     loop {

@@ -32,14 +32,14 @@ pub fn each<T: Send>(ranks: usize, run: impl Fn(Threads) -> T + Sync) -> Vec<T> 
     })
 }
 
-/// State that ranks keep, and save.
+/// State that ranks keep and save.
 #[derive(Clone, Copy, Debug)]
 pub enum Keeps {
-    /// All on every rank.
+    /// Whole state on every rank.
     Whole,
-    /// Slices, which are gathered to be saved.
+    /// Slices, gathered for saving.
     Gathered,
-    /// Slices, which are saved as such.
+    /// Slices, saved as slices.
     Slices,
 }
 
@@ -58,7 +58,7 @@ impl Keeps {
 /// Ranks by number, and the state that they keep.
 pub type Crew = (usize, Keeps);
 
-/// Goes on from the checkpoint at a path, if there is one, for some micro-batches, and writes another there by rank.
+/// Resumes from the checkpoint at a path, if there is one, runs some micro-batches, and writes a new checkpoint there by rank.
 pub fn go_on((ranks, keeps): Crew, setting: &Setting, path: &Path, micro_batches: usize) {
     each(ranks, |group| {
         let rank = keeps.on(group);
@@ -77,7 +77,7 @@ pub fn go_on((ranks, keeps): Crew, setting: &Setting, path: &Path, micro_batches
             let read = Checkpoint::read(path).unwrap();
             assert_eq!(format!("{read:?}"), format!("{checkpoint:?}"));
         }
-        // The next writing would remove what another rank reads.
+        // The next checkpoint would remove files that another rank still reads.
         rank.gather("the end of reading", &[]).unwrap();
     });
 }
