@@ -1,4 +1,4 @@
-//! Types of a whole model's parameters, arithmetic and results: jmp's and Keras's policy.
+//! Policies of jmp and Keras: types of a model's parameters, arithmetic and results.
 
 mod error;
 
@@ -8,7 +8,7 @@ use crate::nearest::nearest_name;
 use binade_core::DType;
 use std::{fmt, str::FromStr};
 
-/// jmp's names; jmp writes the first of each type.
+/// Names of types in jmp. jmp writes the first name of each type.
 const DTYPES: [(&str, DType); 10] = [
     ("bf16", DType::BF16),
     ("bfloat16", DType::BF16),
@@ -22,7 +22,7 @@ const DTYPES: [(&str, DType); 10] = [
     ("float64", DType::F64),
 ];
 
-/// Keras 3's policies by name, as `DTypePolicy._parse_name` in `keras/src/dtype_policies/dtype_policy.py` has them.
+/// Keras 3's policies by name, as in `DTypePolicy._parse_name` of `keras/src/dtype_policies/dtype_policy.py`.
 const KERAS: [(&str, DTypePolicy); 6] = [
     ("mixed_bfloat16", DTypePolicy::mixed(DType::BF16)),
     ("mixed_float16", DTypePolicy::mixed(DType::F16)),
@@ -32,22 +32,21 @@ const KERAS: [(&str, DTypePolicy); 6] = [
     ("float64", DTypePolicy::uniform(DType::F64)),
 ];
 
-/// Types of a model's parameters, of its arithmetic and of its results: jmp's `Policy`, Keras's `DTypePolicy`.
+/// Types of a model's parameters, arithmetic and results, as jmp's `Policy` and Keras's `DTypePolicy`.
 ///
-/// A cast policy is asked at every operation, this one once for a model or a layer. Its text is jmp's string, and
-/// [`keras`](Self::keras) knows Keras's names.
+/// A cast policy decides for every operation, this one once for a model or a layer. Its text is jmp's string; [`keras`](Self::keras) takes Keras's
+/// names.
 ///
 /// # jmp's strings
 ///
 /// * One dtype, such as `half`, sets all three.
-/// * Otherwise parts with commas between: `p=` or `params=`, `c=` or `compute=`, `o=` or `output=`, in any order. The last of
-///   several for one of the three wins. Parameters are f32 by default; compute follows parameters, output follows compute.
+/// * Otherwise the string has parts separated by commas: `p=` or `params=`, `c=` or `compute=`, `o=` or `output=`, in any order. If a part is
+///   repeated, the last wins. Parameters are f32 by default; compute follows parameters, output follows compute.
 /// * dtypes are `bf16`, `bfloat16`, `f16`, `float16`, `half`, `full`, `f32`, `float32`, `f64`, `float64`. `half` is f16; in jmp
 ///   it is bf16 if the first device is a TPU.
 /// * Blanks, capitals and a comma at the end are errors.
 ///
-/// `Display` writes a policy as jmp does, with all three parts; types that jmp has no name for go by [`DType::name`], and do not
-/// read back.
+/// `Display` writes a policy as jmp does, with all three parts. Types without a jmp name are written by [`DType::name`], and cannot be read back.
 ///
 /// ```
 /// use binade_interchange::DTypePolicy;
@@ -64,7 +63,7 @@ const KERAS: [(&str, DTypePolicy); 6] = [
 /// ```
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct DTypePolicy {
-    /// Type that parameters are held in: Keras's variable dtype.
+    /// Type of stored parameters: Keras's variable dtype.
     pub params: DType,
     /// Type that operands are cast to.
     pub compute: DType,
@@ -73,21 +72,21 @@ pub struct DTypePolicy {
 }
 
 impl DTypePolicy {
-    /// Policy of one type for everything.
+    /// Policy with one type for everything.
     const fn uniform(dtype: DType) -> Self {
         Self { params: dtype, compute: dtype, output: dtype }
     }
 
-    /// Policy of parameters in f32, and everything else in `dtype`.
+    /// Policy with parameters in f32, and everything else in `dtype`.
     const fn mixed(dtype: DType) -> Self {
         Self { params: DType::F32, ..Self::uniform(dtype) }
     }
 
-    /// Returns the policy that a name has in Keras 3. A layer's results are of the type that it computes in.
+    /// Returns the Keras 3 policy with this name. A layer's results have its compute type.
     ///
     /// # Errors
     ///
-    /// [`DTypePolicyError::UnknownName`] for any other. Keras also takes integer types and quantised policies.
+    /// Returns [`DTypePolicyError::UnknownName`] for any other name, including the integer types and quantised policies of Keras.
     pub fn keras(name: &str) -> Result<Self, DTypePolicyError> {
         let known = KERAS.iter().find(|(known, _)| *known == name);
         known.map(|&(_, policy)| policy).ok_or_else(|| DTypePolicyError::UnknownName {
@@ -108,7 +107,7 @@ impl FromStr for DTypePolicy {
         let (mut params, mut compute, mut output) = (None, None, None);
         for part in policy.split(',') {
             let (key, value) = pair(part, policy)?;
-            // jmp looks at the dtype first, and reports it if both are wrong.
+            // jmp checks the dtype first, and reports it if both are wrong.
             let dtype = dtype(value, part)?;
             let slot = match key {
                 "p" | "params" => &mut params,

@@ -8,7 +8,7 @@ mod state;
 
 /// Element types and errors shared by Binade's crates.
 pub use binade_core as core;
-/// Rules and states that an import gives.
+/// Rules and states that an import returns.
 pub use binade_grad_scaler as grad_scaler;
 
 pub use dtype_policy::{DTypePolicy, DTypePolicyError};

@@ -1,7 +1,7 @@
-//! Valid name that a mistaken one most likely meant, for error messages.
+//! Search for the valid name that a mistaken one most likely meant, for error messages.
 
-/// Returns the one of `valid` that is fewest edits away from `word`, except for capitals and blanks around it. Of several it
-/// takes one that `word` begins, and else the first. It is empty only if `valid` is.
+/// Returns the name in `valid` with the fewest edits from `word`, ignoring case and surrounding blanks. Of several it returns one that begins with
+/// `word`, or else the first. The result is empty only if `valid` is.
 pub(crate) fn nearest_name<'a>(word: &str, valid: impl IntoIterator<Item = &'a str>) -> &'a str {
     let word = word.trim().to_lowercase();
     let letters: Vec<_> = word.chars().collect();
@@ -9,8 +9,7 @@ pub(crate) fn nearest_name<'a>(word: &str, valid: impl IntoIterator<Item = &'a s
     valid.into_iter().min_by_key(far).unwrap_or_default()
 }
 
-/// Returns Levenshtein's distance: characters to insert, delete or replace. It is computed by rows, since only the previous one
-/// is needed.
+/// Returns Levenshtein's distance: characters to insert, delete or replace. It keeps only the previous row of the table.
 fn distance(from: &[char], to: &str) -> usize {
     let mut row: Vec<_> = (0..=from.len()).collect();
     for (i, wanted) in to.chars().enumerate() {

@@ -17,7 +17,7 @@ fn a_string_sets_parameters_arithmetic_and_results() {
     for (text, whole) in [
         ("f16", "p=f16,c=f16,o=f16"),
         ("float16", "p=f16,c=f16,o=f16"),
-        // On a TPU jmp has bf16 here.
+        // On a TPU jmp uses bf16 here.
         ("half", "p=f16,c=f16,o=f16"),
         ("full", "p=full,c=full,o=full"),
         ("c=half", "p=full,c=f16,o=f16"),
@@ -25,7 +25,7 @@ fn a_string_sets_parameters_arithmetic_and_results() {
         ("o=f16", "p=full,c=full,o=f16"),
         ("output=f64,params=f16", "p=f16,c=f16,o=f64"),
         ("params=float32,compute=bfloat16,output=float32", "p=full,c=bf16,o=full"),
-        // The last of several wins, whatever it is called.
+        // The last of several wins, in its short or long form.
         ("c=f16,compute=bf16", "p=full,c=bf16,o=bf16"),
     ] {
         assert_eq!(text.parse::<DTypePolicy>().unwrap().to_string(), whole, "{text}");

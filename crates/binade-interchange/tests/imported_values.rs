@@ -44,7 +44,7 @@ fn deepspeeds_counters_tell_the_good_steps_and_an_overflow_at_the_last_update() 
     }
 }
 
-/// First growth after an overflow, and after the start: it comes a step later there, and other growths come when they do here.
+/// The first growth after an overflow or the start comes a step later in DeepSpeed; other growths come at the same step as in Binade.
 #[test]
 fn good_steps_are_saved_as_the_iterations_that_deepspeed_counts() {
     for (good_steps, bad_steps, updates, iterations) in [

@@ -1,4 +1,5 @@
-//! States of any library come back through JSON, and no dictionary panics; `tests/tests/golden_scalers.rs` leads recorded ones on.
+//! States of any library survive a round trip through JSON, and no dictionary causes a panic. `tests/tests/golden_scalers.rs` continues recorded
+//! states.
 #![cfg(feature = "serde")]
 
 use binade_core::{HostDevice, HostOptimizer, HostTensor, Named};
@@ -28,7 +29,7 @@ fn saved() -> [Value; 7] {
     ]
 }
 
-/// Reads a dictionary as the state of the library with this place in [`saved`], and writes it again.
+/// Reads a dictionary as the state of the library with this index in [`saved`], and writes it again.
 fn read(library: usize, dictionary: &Value) -> Result<Value, String> {
     fn of<S: Serialize + DeserializeOwned>(text: &str) -> Result<Value, String> {
         serde_json::from_str::<S>(text).map(|state| json!(state)).map_err(|error| error.to_string())
@@ -65,7 +66,7 @@ fn a_key_that_is_missing_unknown_or_of_another_type_is_an_error_that_tells_what_
         let mut more = written.clone();
         more["zest"] = Value::Null;
         match read(library, &more) {
-            // The fused optimizer saves more beside its scale.
+            // The fused optimizer saves more than its scale.
             Ok(back) => assert_eq!((back, library), (written, 5)),
             Err(text) => {
                 assert!(text.contains("`zest`") || text.contains("expected struct"), "{text}");

@@ -1,8 +1,8 @@
-//! Errors of texts that are no policy.
+//! Errors of texts that are not a policy.
 
 use binade_core::ErrorKind;
 
-/// Reason why a text is no [`DTypePolicy`](crate::DTypePolicy).
+/// Reason why a text is not a [`DTypePolicy`](crate::DTypePolicy).
 #[non_exhaustive]
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum DTypePolicyError {
@@ -12,14 +12,14 @@ pub enum DTypePolicyError {
          f32, float32, f64 and float64, without blanks or capitals"
     )]
     UnknownDType {
-        /// Name of the dtype, as it is written.
+        /// Name of the dtype as written.
         value: Box<str>,
         /// Part that it stands in.
         part: Box<str>,
         /// Valid name that it resembles most.
         nearest: &'static str,
     },
-    /// A part for none of the three.
+    /// Part with a key other than the three.
     #[error(
         "unknown key `{key}` in `{part}`: did you mean `{nearest}`? jmp has p or params, c or compute, o or output, without \
          blanks or capitals"
@@ -32,7 +32,7 @@ pub enum DTypePolicyError {
         /// Valid name that it resembles most.
         nearest: &'static str,
     },
-    /// A part with no `=`, or with several.
+    /// Part without `=`, or with several.
     #[error(
         "`{part}` in `{policy}` is not one key, `=` and one dtype: write parts as `c=f16`, with commas between and none at the \
          end"
@@ -43,7 +43,7 @@ pub enum DTypePolicyError {
         /// Whole text.
         policy: Box<str>,
     },
-    /// A name that is not one of Keras's.
+    /// Name that Keras does not have, or that is not supported.
     #[error(
         "Keras has no policy called `{name}` that is known here: did you mean `{nearest}`? There are mixed_bfloat16, \
          mixed_float16, bfloat16, float16, float32 and float64"

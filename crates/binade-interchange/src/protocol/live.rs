@@ -1,4 +1,4 @@
-//! State that an update changes: the scale and its tracker.
+//! State that an update changes: the scale and its growth tracker.
 
 use super::{ProtocolError, StateDict};
 
@@ -24,7 +24,7 @@ impl NewScale {
     }
 }
 
-/// State on the device: set up by the first `scale`, as torch does on the device of the first loss.
+/// State that the first `scale` creates; torch creates it on the device of the first loss.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Live {
     pub(super) scale: f32,
@@ -32,13 +32,13 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// Makes the state to start from.
+    /// Makes the initial state.
     pub(super) fn new(initial: &StateDict) -> Result<Self, ProtocolError> {
         Ok(Self { scale: stored(initial.scale)?, tracker: initial.growth_tracker })
     }
 
-    /// Returns the state after an update, as `_amp_update_scale_` computes it. Factors are `f64` and products are rounded once.
-    /// Growth never leaves the finite numbers but resets the tracker all the same. The interval is compared by equality.
+    /// Returns the state after an update, as `_amp_update_scale_` computes it. Factors are `f64` and products are rounded once. A growth that would
+    /// give an infinite scale is not applied, but still resets the tracker. The interval is compared by equality.
     pub(super) fn next(self, config: &StateDict, overflowed: bool) -> Self {
         if overflowed {
             return Self { scale: self.times(config.backoff_factor), tracker: 0 };
@@ -56,7 +56,7 @@ impl Live {
     }
 }
 
-/// Rounds once, to nearest even; numbers beyond the range of `f32` become an infinity.
+/// Rounds once, to nearest even. Numbers beyond the range of `f32` become infinite.
 #[expect(clippy::cast_possible_truncation, reason = "rounding is the point")]
 fn to_f32(value: f64) -> f32 {
     value as f32

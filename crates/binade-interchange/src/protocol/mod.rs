@@ -1,25 +1,25 @@
 //! Dynamic protocol: torch's `GradScaler`, with its stages checked while the program runs.
 //!
-//! It is for programs in which the compiler cannot check the order of calls: bindings to other languages, trait objects, replays
-//! of recorded runs, comparisons with torch. **Programs written in Rust should use the typed order** of [`binade_grad_scaler`]
-//! instead, in which the mistakes that [`ProtocolError`] lists do not compile.
+//! Use it where the compiler cannot check the order of calls: bindings to other languages, trait objects, replays of recorded runs, comparisons with
+//! torch. **Programs written in Rust should use the typed order** of [`binade_grad_scaler`] instead, in which the mistakes that [`ProtocolError`]
+//! lists do not compile.
 //!
 //! # It is not exact
 //!
-//! It keeps torch's rules to the bit, and torch's rules include these:
+//! It follows torch's rules bit for bit, and torch's rules include these:
 //!
 //! * Any `f32` is a scale: 0, negative, infinite, NaN, and the subnormals whose reciprocal is infinite. Only a power of two is
 //!   undone exactly by its reciprocal, and only if the product is in the normal range.
-//! * Gradients are checked as backward left them, *before* the multiplication. If the scale is below 1, a finite gradient may
-//!   overflow by being unscaled, and the step is taken with it.
+//! * Gradients are checked *before* the multiplication. If the scale is below 1, unscaling may make a finite gradient infinite, and the step is taken
+//!   with it.
 //! * The scale has no floor. It backs off to 0; every later step is then ruined and none is skipped.
-//! * An iteration without any gradient leaves the optimizer unscaled with nothing recorded. Only
-//!   [`ProtocolScaler::set_scale`] or fresh gradients for another optimizer lead out of that.
+//! * An iteration without any gradient leaves the optimizer unscaled with nothing recorded. Only [`ProtocolScaler::set_scale`] or new gradients for
+//!   another optimizer leave that state.
 //!
 //! # An iteration
 //!
-//! The scaler owns no tensors. It is lent the gradients as slices, or gives a closure the number to multiply by, and returns a
-//! [`Verdict`]; applying it is the caller's part.
+//! The scaler owns no tensors. It borrows the gradients as slices, or passes the factor to a closure, and returns a [`Verdict`], which the caller
+//! applies.
 //!
 //! ```
 //! use binade_interchange::protocol::{ProtocolScaler, StateDict, Verdict};
@@ -41,8 +41,8 @@
 //! # }
 //! ```
 //!
-//! The rules are those of `torch/amp/grad_scaler.py` and the two kernels behind it (`AmpKernels.cu`, `AmpGradScalerKernels.cpp`)
-//! of PyTorch 2.15. There is no `enabled` switch: a program that does not scale holds no scaler.
+//! The rules are those of `torch/amp/grad_scaler.py` and the two kernels behind it (`AmpKernels.cu`, `AmpGradScalerKernels.cpp`) of PyTorch 2.15.
+//! There is no `enabled` switch: a program without loss scaling has no scaler.
 
 mod error;
 mod live;

@@ -1,4 +1,4 @@
-//! Scaler: a scale, a tracker, and each optimizer's progress.
+//! Scaler with a scale, a growth tracker, and each optimizer's progress.
 
 use super::live::{Live, reciprocal};
 use super::stage::{Progress, Stage};
@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 /// Scaler with the rules of torch's `GradScaler`, to the bit; see the [module](super) for the consequences.
 #[derive(Clone, Debug)]
 pub struct ProtocolScaler {
-    /// Factors, interval and scale to start from. Like torch's setters, a change checks nothing.
+    /// Factors, interval and initial scale. As with torch's setters, changes are not checked.
     pub config: StateDict,
     live: Option<Live>,
     optimizers: BTreeMap<u64, Progress>,
 }
 
 impl ProtocolScaler {
-    /// Makes a scaler that has scaled nothing yet. Each optimizer has a number of the caller's choosing.
+    /// Makes a scaler that has scaled nothing yet. The caller chooses a number for each optimizer.
     ///
     /// # Errors
     ///
@@ -31,26 +31,26 @@ impl ProtocolScaler {
         self.live.map(|live| live.scale)
     }
 
-    /// Returns the scale, or the one to start from, as torch's `get_scale`.
+    /// Returns the scale, or the initial scale before the first use, like torch's `get_scale`.
     pub fn get_scale(&self) -> f64 {
         self.current().map_or(self.config.scale, f64::from)
     }
 
-    /// Number of good updates since the scale last changed.
+    /// Returns the number of good updates since the scale last changed.
     fn growth_tracker(&self) -> i64 {
         self.live.map_or(self.config.growth_tracker, |live| live.tracker)
     }
 
-    /// Flag recorded for `optimizer` in this iteration; `None` if no gradient was looked at.
+    /// Returns the flag recorded for `optimizer` in this iteration; `None` if no gradient was checked.
     pub fn found(&self, optimizer: u64) -> Option<f32> {
         self.progress(optimizer).found
     }
 
-    /// Scales a loss without dimensions. Two operands of no dimension promote, so that the result is `f32` for `f16` too.
+    /// Scales a zero-dimensional loss. Two zero-dimensional operands promote, so the result is `f32` for `f16` too.
     ///
     /// # Errors
     ///
-    /// At the first use, if the initial scale is finite but outside `f32`.
+    /// Returns an error at the first use if the initial scale is finite but outside `f32`.
     pub fn scale<E: Element>(&mut self, loss: E) -> Result<f32, ProtocolError> {
         Ok(loss.to_f32() * self.set_up()?)
     }
@@ -65,13 +65,13 @@ impl ProtocolScaler {
         Ok(())
     }
 
-    /// Unscales an optimizer's gradients in place. Returns true if one was not finite.
+    /// Unscales an optimizer's gradients in place. Returns true if a gradient was not finite.
     ///
-    /// `None` is a parameter without a gradient. If all are `None`, nothing is recorded, and yet the stage moves on.
+    /// `None` is a parameter without a gradient. If all are `None`, nothing is recorded, but the stage still advances.
     ///
     /// # Errors
     ///
-    /// If the call is out of order, or gradients are `f16`; no gradient was touched then.
+    /// Returns an error if the call is out of order, or if gradients are `f16`. Gradients are then unchanged.
     pub fn unscale<E: Element>(
         &mut self,
         optimizer: u64,
@@ -85,7 +85,7 @@ impl ProtocolScaler {
     ///
     /// # Errors
     ///
-    /// If the call is out of order, without calling `look`, or if `look` fails; the stage stays as it was.
+    /// Returns an error if the call is out of order, without calling `look`, or if `look` fails. The stage stays unchanged.
     pub fn unscale_with(
         &mut self,
         optimizer: u64,
@@ -98,11 +98,11 @@ impl ProtocolScaler {
         Ok(found.is_some_and(|found| Verdict::of(found) == Verdict::Skip))
     }
 
-    /// Decides on an optimizer's step, unscaling its gradients first unless that was done.
+    /// Returns the verdict on an optimizer's step, and first unscales its gradients unless that was done.
     ///
     /// # Errors
     ///
-    /// If the call is out of order, gradients are `f16`, or there is not one gradient.
+    /// Returns an error if the call is out of order, if gradients are `f16`, or if there is no gradient.
     pub fn step<E: Element>(
         &mut self,
         optimizer: u64,
@@ -111,8 +111,8 @@ impl ProtocolScaler {
         self.step_with(optimizer, |inverse| slices::unscale(grads, inverse))
     }
 
-    /// Decides on a step with gradients of any kind. `look` is as in [`unscale_with`](Self::unscale_with), and is called only if
-    /// they were not unscaled yet.
+    /// Returns the verdict on a step with gradients of any kind. `look` is as in [`unscale_with`](Self::unscale_with), and is called only if they
+    /// were not unscaled yet.
     ///
     /// # Errors
     ///
@@ -138,7 +138,7 @@ impl ProtocolScaler {
     ///
     /// # Errors
     ///
-    /// If there was no `scale` yet, or no optimizer looked at a gradient; stages stay as they are then.
+    /// Returns an error if there was no `scale` yet, or if no gradient was checked. Stages then stay unchanged.
     pub fn update(&mut self) -> Result<(), ProtocolError> {
         let live = self.need("update")?;
         let mut found = self.optimizers.values().filter_map(|progress| progress.found).peekable();
@@ -149,11 +149,11 @@ impl ProtocolScaler {
         Ok(())
     }
 
-    /// Ends the iteration with this scale, whatever was found, and keeps the tracker, as torch's `update(new_scale)`.
+    /// Ends the iteration with this scale, regardless of overflows, and keeps the growth tracker, like torch's `update(new_scale)`.
     ///
     /// # Errors
     ///
-    /// If there was no `scale` yet, or torch refuses the value; stages stay as they are then.
+    /// Returns an error if there was no `scale` yet, or if torch refuses the value. Stages then stay unchanged.
     pub fn set_scale(&mut self, new: NewScale) -> Result<(), ProtocolError> {
         let live = self.need("update")?;
         self.live = Some(Live { scale: new.stored()?, ..live });
@@ -167,12 +167,12 @@ impl ProtocolScaler {
         StateDict { scale, growth_tracker, ..self.config }
     }
 
-    /// Takes over a saved state; like torch this checks no factor, and leaves the stages as they are.
+    /// Loads a saved state. As in torch, factors are not checked, and stages stay unchanged.
     ///
     /// # Errors
     ///
-    /// If the scale is finite but outside `f32`, and the scaler is already set up. The scale to start from is changed by then and
-    /// nothing else, as in torch.
+    /// Returns an error if the scale is finite but outside `f32`, and the scaler is already set up. As in torch, only the initial scale has then
+    /// changed.
     pub fn load_state_dict(&mut self, state: &StateDict) -> Result<(), ProtocolError> {
         self.config.scale = state.scale;
         if let Some(live) = &mut self.live {

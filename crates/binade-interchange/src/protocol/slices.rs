@@ -1,11 +1,11 @@
-//! Unscaling host slices: torch's kernel, as one loop.
+//! Unscaling of host slices: torch's kernel as one loop.
 
 use super::ProtocolError;
 use binade_core::{DType, Element};
 
 /// Multiplies every gradient by `inverse`. Returns the flag, set if one was not finite before; `None` if there are no gradients.
 ///
-/// The check comes before the multiplication, and the multiplication is done in any case, as in torch.
+/// As in torch, the check comes before the multiplication, and the multiplication is always done.
 pub(super) fn unscale<E: Element>(
     grads: &mut [Option<&mut [E]>],
     inverse: f32,

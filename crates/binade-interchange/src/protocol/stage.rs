@@ -1,4 +1,4 @@
-//! Stages of each optimizer between two updates.
+//! Stage of each optimizer between two updates.
 
 use super::ProtocolError;
 
@@ -18,14 +18,14 @@ pub(super) enum Stage {
 #[must_use = "the scaler owns no parameters: whoever asked has to apply the step or leave it"]
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Verdict {
-    /// Every gradient was finite: take the step.
+    /// Every gradient was finite: the caller takes the step.
     Apply,
-    /// A gradient was not finite: leave parameters, moments and step count alone.
+    /// A gradient was not finite: the caller leaves parameters, moments and step count unchanged.
     Skip,
 }
 
 impl Verdict {
-    /// Returns the verdict on a flag: anything but zero skips, including NaN and the sum of two devices' flags.
+    /// Returns the verdict for a flag: any value except zero skips, including NaN and the sum of two devices' flags.
     pub(super) fn of(found: f32) -> Self {
         if found == 0.0 { Self::Apply } else { Self::Skip }
     }
@@ -35,12 +35,12 @@ impl Verdict {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
     pub(super) stage: Stage,
-    /// Flag of the gradients; `None` until they were looked at, and also if there were none to look at.
+    /// Flag of the gradients; `None` until they are checked, and also if there were none to check.
     pub(super) found: Option<f32>,
 }
 
 impl Progress {
-    /// Refuses `unscale` unless it is the first call since the last update.
+    /// Returns an error unless `unscale` is the first call since the last update.
     pub(super) fn may_unscale(&self, optimizer: u64) -> Result<(), ProtocolError> {
         match self.stage {
             Stage::Ready => Ok(()),
@@ -49,7 +49,7 @@ impl Progress {
         }
     }
 
-    /// Refuses a second `step` since the last update.
+    /// Returns an error for a second `step` since the last update.
     pub(super) fn may_step(&self, optimizer: u64) -> Result<(), ProtocolError> {
         match self.stage {
             Stage::Ready | Stage::Unscaled => Ok(()),

@@ -1,10 +1,10 @@
-//! Configuration and state, which torch saves as one.
+//! Configuration and state, which torch saves together.
 
 use super::ProtocolError;
 
-/// Factors, interval and scale of a scaler, serialised under torch's names. A new scaler starts from one; the default is torch's.
+/// Factors, interval and scale of a scaler, serialised under torch's names. A new scaler starts from this state; the default is torch's.
 ///
-/// Stages and verdicts are not part of it: take it after `update`.
+/// It does not include stages and verdicts: take it after `update`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -12,13 +12,13 @@ use super::ProtocolError;
     serde(deny_unknown_fields)
 )]
 pub struct StateDict {
-    /// Scale, or the one to start from if there was none yet: any value, rounded to `f32` at the first use.
+    /// Scale, or the initial scale before the first use. Any value is allowed; it is rounded to `f32` at the first use.
     pub scale: f64,
     /// Factor of the scale after [`growth_interval`](Self::growth_interval) good updates in a row.
     pub growth_factor: f64,
     /// Factor of the scale after an overflow.
     pub backoff_factor: f64,
-    /// Good updates before the scale grows. The test is equality, so that 0 and below never grow.
+    /// Good updates before the scale grows. The comparison is by equality, so with 0 or less the scale never grows.
     pub growth_interval: i64,
     /// Good updates since the scale last changed.
     #[cfg_attr(feature = "serde", serde(rename = "_growth_tracker"))]
@@ -38,7 +38,7 @@ impl Default for StateDict {
 }
 
 impl StateDict {
-    /// Checks the factors as torch's constructor does: NaN passes both tests, as does a negative backoff.
+    /// Checks the factors as torch's constructor does: NaN passes both checks, and so does a negative backoff factor.
     pub(super) fn check(&self) -> Result<(), ProtocolError> {
         if self.growth_factor <= 1.0 {
             return Err(ProtocolError::GrowthFactor { value: self.growth_factor });

@@ -1,4 +1,4 @@
-//! Apex's `amp.state_dict()`: a scaler for every loss.
+//! State of Apex's `amp.state_dict()`, with a scaler for every loss.
 
 use super::{Exported, Imported, InterchangeError, rule};
 use binade_grad_scaler::{LossScale, ScaleState};
@@ -40,7 +40,7 @@ impl TryFrom<BTreeMap<String, ApexScaler>> for ApexState {
                 keys.join(", ")
             )
         };
-        // There is at least one: an empty dictionary is that of amp with `enabled=False`.
+        // The state has at least one scaler: an empty dictionary comes from amp with `enabled=False`.
         let names = (0..saved.len().max(1)).map(name);
         let scalers = names.map(|name| saved.get(&name).copied().ok_or_else(|| missing(&name)));
         scalers.collect::<Result<_, _>>().map(Self)
@@ -54,12 +54,12 @@ impl From<ApexState> for BTreeMap<String, ApexScaler> {
 }
 
 impl ApexState {
-    /// Goes on by `rule`, which has what is not saved: `LossScale::preset("apex")`, with the limits that `min_loss_scale` and
-    /// `max_loss_scale` were. One for each loss, in order.
+    /// Imports a rule and a state for each loss, in order. `rule` has the settings that Apex does not save: use `LossScale::preset("apex")` with the
+    /// limits of `min_loss_scale` and `max_loss_scale`.
     ///
     /// # Errors
     ///
-    /// If a scale is out of reach, a counter is below 0, or Apex's `LossScaler` does not have the rule.
+    /// Returns an error if a scale is outside the limits, if a counter is below 0, or if Apex's `LossScaler` cannot follow the rule.
     pub fn import(&self, rule: &LossScale) -> Result<Vec<Imported>, InterchangeError> {
         rule::doubles_and_halves("Apex", rule)?;
         let import = |(name, scaler): (String, &ApexScaler)| {
@@ -73,7 +73,7 @@ impl ApexState {
     ///
     /// # Errors
     ///
-    /// If the rule does not double and halve, tolerates overflows, or predicts.
+    /// Returns an error if the rule does not double and halve, tolerates overflows, or predicts.
     pub fn export(
         rule: &LossScale,
         states: &[ScaleState],

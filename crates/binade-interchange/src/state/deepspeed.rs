@@ -8,15 +8,15 @@ const LIBRARY: &str = "DeepSpeed";
 /// Time of the first growth after an overflow, or after the start. Later growths are a window apart in either case.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum FirstGrowth {
-    /// After `scale_window` good steps, as here: `ZeRO`'s optimizers up to DeepSpeed 0.17.
+    /// After `scale_window` good steps, as in Binade: `ZeRO`'s optimizers up to DeepSpeed 0.17.
     AfterWindow,
-    /// After one more: `ZeRO`'s since 0.18, and the fused optimizer's of 0.16 to 0.19. After each overflow that this crate sees,
-    /// it grows one step earlier than they do.
+    /// After one more good step: `ZeRO`'s optimizers since 0.18, and the fused optimizer of 0.16 to 0.19. After each overflow in Binade, the scale
+    /// grows one step earlier than in DeepSpeed.
     AfterWindowAndOne,
 }
 
-/// Attributes of a dynamic `DynamicLossScaler`, `vars(scaler)` without `dtype`, under DeepSpeed's names. A static scaler, whose
-/// `dynamic` is false, is an error: it is [`LossScale::fixed`].
+/// Attributes of a dynamic `DynamicLossScaler`, `vars(scaler)` without `dtype`, under DeepSpeed's names. A static scaler, whose `dynamic` is false,
+/// is an error: use [`LossScale::fixed`] for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -24,14 +24,14 @@ pub enum FirstGrowth {
     serde(deny_unknown_fields)
 )]
 pub struct DeepSpeedState {
-    /// True, as only a dynamic scaler has a state.
+    /// Always true, since only a dynamic scaler has a state.
     #[cfg_attr(feature = "serde", serde(deserialize_with = "dynamic"))]
     pub dynamic: bool,
     /// Scale.
     pub cur_scale: f64,
     /// Number of updates so far.
     pub cur_iter: i64,
-    /// Number of the update that last overflowed, from 0; -1 for none.
+    /// Number of the last update that overflowed, from 0; -1 for none.
     pub last_overflow_iter: i64,
     /// Factor by which the scale grows and backs off.
     pub scale_factor: f64,
@@ -41,7 +41,7 @@ pub struct DeepSpeedState {
     pub min_scale: f64,
     /// Overflows until the scale backs off.
     pub delayed_shift: i64,
-    /// Overflows left of those, that one included.
+    /// Overflows left until the scale backs off, including the one that backs off.
     pub cur_hysteresis: i64,
     /// True if a good step restores the tolerance; otherwise growth does.
     pub consecutive_hysteresis: bool,
@@ -54,7 +54,7 @@ impl DeepSpeedState {
     ///
     /// # Errors
     ///
-    /// If a scale is out of reach, a factor or a floor is no power of two, or a counter is out of range.
+    /// Returns an error if a scale is outside the limits, if a factor or a floor is not a power of two, or if a counter is out of range.
     pub fn import(&self, first: FirstGrowth) -> Result<Imported, InterchangeError> {
         let mut notes = Vec::new();
         let window = numbers::count("scale_window", self.scale_window, 1)?;
@@ -93,7 +93,7 @@ impl DeepSpeedState {
     ///
     /// # Errors
     ///
-    /// If the rule gains other binades than it loses, predicts, or tolerates overflows otherwise than by a hysteresis.
+    /// Returns an error if the rule grows and backs off by different factors, predicts, or tolerates overflows other than by a hysteresis.
     pub fn export(
         rule: &LossScale,
         state: &ScaleState,
@@ -134,7 +134,7 @@ pub(super) fn dynamic<'de, D: serde::Deserializer<'de>>(from: D) -> Result<bool,
     <bool as serde::Deserialize>::deserialize(from)?.then_some(true).ok_or_else(fixed)
 }
 
-/// Factor of a rule that gains what it loses.
+/// Returns the factor of a rule that grows and backs off by the same factor.
 pub(super) fn one_factor(rule: &LossScale) -> Result<f64, InterchangeError> {
     rule::counts(LIBRARY, rule)?;
     if rule.growth_exponent == rule.backoff_exponent && rule.growth_exponent >= 0 {
@@ -144,7 +144,7 @@ pub(super) fn one_factor(rule: &LossScale) -> Result<f64, InterchangeError> {
     rule::refused(LIBRARY, format!("it moves by {up} binades up and {down} down"))
 }
 
-/// Counters `cur_iter` and `last_overflow_iter`, from which DeepSpeed tells when to grow.
+/// Counters `cur_iter` and `last_overflow_iter`, which decide when DeepSpeed's scale grows.
 pub(super) struct Iterations {
     pub(super) now: i64,
     pub(super) last_overflow: i64,
@@ -184,13 +184,13 @@ impl Iterations {
         Ok(ScaleState { good_steps, bad_steps, updates, ..state })
     }
 
-    /// Returns iterations after which the scale grows when it would have here. After an overflow and at the start it grows when
-    /// it does there.
+    /// Returns counters with which DeepSpeed's next growth comes when Binade's would have. After an overflow or at the start it comes by DeepSpeed's
+    /// rule.
     pub(super) fn export(state: &ScaleState, first: FirstGrowth) -> Self {
         let fresh = state.good_steps == 0 && (state.bad_steps > 0 || state.updates == 0);
         let late = i64::from(first == FirstGrowth::AfterWindowAndOne && !fresh);
         let good = i64::from(state.good_steps) + late;
-        // There are no more good steps than updates, though another library may not have saved those.
+        // Good steps cannot exceed updates, but another library may not have saved the number of updates.
         let now = i64::try_from(state.updates).unwrap_or(i64::MAX).max(good);
         Self { now, last_overflow: now - good - 1 }
     }

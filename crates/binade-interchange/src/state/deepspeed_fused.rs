@@ -7,19 +7,19 @@ use binade_grad_scaler::{LossScale, ScaleState, Tolerance};
 /// Keys of the scaler in `FP16_Optimizer.state_dict()` if `dynamic_loss_scale` is true. It has no hysteresis, and its floor is in
 /// the configuration, not here.
 ///
-/// The optimizer's other keys are ignored, and not written. A static
-/// scale, whose `dynamic_loss_scale` is false, is an error: it is [`LossScale::fixed`].
+/// The optimizer's other keys are ignored, and not written. A static scale, whose `dynamic_loss_scale` is false, is an error: use
+/// [`LossScale::fixed`] for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DeepSpeedFusedState {
-    /// True, as only a dynamic scale has a state.
+    /// Always true, since only a dynamic scale has a state.
     #[cfg_attr(feature = "serde", serde(deserialize_with = "super::deepspeed::dynamic"))]
     pub dynamic_loss_scale: bool,
     /// Scale.
     pub cur_scale: f64,
     /// Number of updates so far.
     pub cur_iter: i64,
-    /// Number of the update that last overflowed, from 0; -1 for none.
+    /// Number of the last update that overflowed, from 0; -1 for none.
     pub last_overflow_iter: i64,
     /// Factor by which the scale grows and backs off.
     pub scale_factor: f64,
@@ -28,11 +28,11 @@ pub struct DeepSpeedFusedState {
 }
 
 impl DeepSpeedFusedState {
-    /// Imports the state. `rule` has the limits and the patience, which are not saved; it backs off at every overflow.
+    /// Imports the state. `rule` has the limits and the patience, which are not saved. The imported rule backs off at every overflow.
     ///
     /// # Errors
     ///
-    /// If a scale is out of reach, a factor is no power of two, or a counter is out of range.
+    /// Returns an error if a scale is outside the limits, if a factor is not a power of two, or if a counter is out of range.
     pub fn import(&self, rule: &LossScale) -> Result<Imported, InterchangeError> {
         let mut notes = Vec::new();
         let window = numbers::count("scale_window", self.scale_window, 1)?;
@@ -52,7 +52,7 @@ impl DeepSpeedFusedState {
     ///
     /// # Errors
     ///
-    /// If the rule gains other binades than it loses, predicts, or tolerates overflows.
+    /// Returns an error if the rule grows and backs off by different factors, predicts, or tolerates overflows.
     pub fn export(
         rule: &LossScale,
         state: &ScaleState,

@@ -1,4 +1,4 @@
-//! Errors of states that cannot be carried over.
+//! Errors of states that cannot be imported or exported.
 
 use binade_core::{Error, ErrorKind};
 
@@ -6,7 +6,7 @@ use binade_core::{Error, ErrorKind};
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum InterchangeError {
-    /// A scale that cannot be one here.
+    /// Scale that is not valid in Binade.
     #[error(
         "`{key}` is {value:?}; a scale has to be positive and within 2^-126..=2^126: set one there, 65536.0 for example, \
          and let the run find its own"
@@ -17,7 +17,7 @@ pub enum InterchangeError {
         /// Value that was refused.
         value: f64,
     },
-    /// A factor that is no power of two.
+    /// Factor that is not a power of two.
     #[error(
         "`{key}` is {value:?}; it has to be {expected}, since rules move the exponent only. Set it to {nearest:?} if that will \
          do; torch's own arithmetic with any factor is `protocol::ProtocolScaler`"
@@ -32,7 +32,7 @@ pub enum InterchangeError {
         /// Nearest value that is allowed.
         nearest: f64,
     },
-    /// A counter that cannot be one.
+    /// Counter that is out of range.
     #[error("`{key}` is {value}; it has to be {expected}")]
     Count {
         /// Key of the counter.
@@ -42,14 +42,14 @@ pub enum InterchangeError {
         /// Values that are allowed.
         expected: String,
     },
-    /// A rule that moves the scale as the library cannot.
+    /// Rule that the library cannot follow.
     #[error(
         "{library} cannot follow this rule: {what}. Choose a rule that it has, or save the state with its rule here"
     )]
     Rule {
         /// Library that lacks the rule.
         library: &'static str,
-        /// Part of the rule that it does not have.
+        /// Part of the rule that the library does not have.
         what: String,
     },
 }

@@ -32,12 +32,12 @@ pub struct TfKerasState {
 }
 
 impl KerasState {
-    /// Goes on by `rule`, which has what is not saved: `LossScale::preset("keras")`, with the interval that
-    /// `dynamic_growth_steps` was.
+    /// Imports the rule and the state. `rule` has the settings that Keras does not save: use `LossScale::preset("keras")` with the interval of
+    /// `dynamic_growth_steps`.
     ///
     /// # Errors
     ///
-    /// If the scale is out of reach, a counter is below 0, or Keras does not have the rule.
+    /// Returns an error if the scale is outside the limits, if a counter is below 0, or if Keras cannot follow the rule.
     pub fn import(&self, rule: &LossScale) -> Result<Imported, InterchangeError> {
         rule::doubles_and_halves("Keras", rule)?;
         let scale = ("dynamic_scale", self.dynamic_scale);
@@ -61,12 +61,12 @@ impl KerasState {
 }
 
 impl TfKerasState {
-    /// Goes on by `rule`, which has what is not saved: `LossScale::preset("keras")` with its limits set to `0..=126`, since
-    /// tf-keras has a floor of 1, and with the interval that `dynamic_growth_steps` was.
+    /// Imports the rule and the state. `rule` has the settings that tf-keras does not save: use `LossScale::preset("keras")` with limits of
+    /// `0..=126`, since tf-keras has a floor of 1, and with the interval of `dynamic_growth_steps`.
     ///
     /// # Errors
     ///
-    /// If the scale is out of reach, a counter is below 0, or tf-keras does not have the rule.
+    /// Returns an error if the scale is outside the limits, if a counter is below 0, or if tf-keras cannot follow the rule.
     pub fn import(&self, rule: &LossScale) -> Result<Imported, InterchangeError> {
         rule::doubles_and_halves("tf-keras", rule)?;
         let scale = ("current_loss_scale", self.current_loss_scale);

@@ -1,4 +1,4 @@
-//! State of a scaler in a checkpoint of another library: read, carried on here, and written back.
+//! State of a scaler in a checkpoint of another library: import, continuation, and export.
 
 mod apex;
 mod deepspeed;
@@ -21,7 +21,7 @@ pub use paddle::PaddleState;
 
 use binade_grad_scaler::{LossScale, ScaleState};
 
-/// Rule and state that a library's state becomes here, for [`Scaler::new`](binade_grad_scaler::Scaler::new) and
+/// Rule and state imported from another library, for [`Scaler::new`](binade_grad_scaler::Scaler::new) and
 /// [`Scaler::set_state`](binade_grad_scaler::Scaler::set_state).
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
@@ -34,12 +34,12 @@ pub struct Imported {
     pub notes: Vec<String>,
 }
 
-/// State that a library can load, made of a rule and a state.
+/// State exported for another library, made from a rule and a state.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub struct Exported<S> {
-    /// Keys that it loads.
+    /// Keys that the library loads.
     pub saved: S,
-    /// Differences in what the library will do; empty if there are none.
+    /// Differences in the library's later behaviour; empty if there are none.
     pub notes: Vec<String>,
 }

@@ -1,12 +1,12 @@
-//! Conversion between a library's numbers and binades.
+//! Conversion between a library's numbers and powers of two.
 
 use super::InterchangeError;
 use binade_grad_scaler::{LossScale, ScaleState};
 
-/// Largest exponent of a scale whose inverse is a normal number: the limit of torch's rule, which has none of its own.
+/// Largest exponent of a scale whose inverse is a normal number. It is the limit for torch's rule, which has none itself.
 pub(super) const MAX_EXPONENT: i32 = LossScale::torch().max_exponent;
 
-/// Returns a fresh state at a saved scale.
+/// Returns a new state with a saved scale.
 pub(super) fn scale(
     key: &str,
     value: f64,
@@ -78,7 +78,7 @@ pub(super) fn power(exponent: i32) -> f64 {
     2.0_f64.powi(exponent)
 }
 
-/// Returns the exponent of a power of two; `None` for other values, and if it or its inverse is no normal `f64`.
+/// Returns the exponent of a power of two; `None` for other values, and if the value or its inverse is not a normal `f64`.
 fn exponent(value: f64) -> Option<i32> {
     let bits = value.to_bits();
     let biased = i32::try_from(bits >> 52).unwrap_or(i32::MAX);
@@ -86,7 +86,7 @@ fn exponent(value: f64) -> Option<i32> {
     is_power.then(|| biased - 1023)
 }
 
-/// Returns the power of two nearest by ratio whose exponent is within the limits; `otherwise` for a value that has no logarithm.
+/// Returns the power of two, with an exponent within the limits, that is nearest by ratio; `otherwise` for a value without a logarithm.
 fn nearest(value: f64, [low, high]: [f64; 2], otherwise: f64) -> f64 {
     let log = value.log2();
     if log.is_finite() { log.round().clamp(low, high).exp2() } else { otherwise }

@@ -18,7 +18,7 @@ pub struct PaddleState {
     pub scale: f64,
     /// Factor by which the scale grows.
     pub incr_ratio: f64,
-    /// Factor by which the scale backs off.
+    /// Factor that multiplies the scale when it backs off.
     pub decr_ratio: f64,
     /// Good steps between growths.
     pub incr_every_n_steps: i64,
@@ -28,11 +28,11 @@ pub struct PaddleState {
     pub incr_count: i64,
     /// Overflows in a row so far.
     pub decr_count: i64,
-    /// True if the scale moves at all.
+    /// True for a dynamic scale.
     pub use_dynamic_loss_scaling: bool,
 }
 
-/// Scale as an array that holds one.
+/// Serialisation of the scale as an array of one element.
 #[cfg(feature = "serde")]
 mod single {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -57,12 +57,12 @@ mod single {
 }
 
 impl PaddleState {
-    /// Imports the rule and the state, within the limits of exact scales, since Paddle has none. A static scale becomes a rule
-    /// that never moves.
+    /// Imports the rule and the state. The limits are those of exact scales, since Paddle has none. A static scale becomes a rule that never changes
+    /// the scale.
     ///
     /// # Errors
     ///
-    /// If a scale is out of reach, a ratio is no power of two, or a counter is out of range.
+    /// Returns an error if a scale is outside the limits, if a ratio is not a power of two, or if a counter is out of range.
     pub fn import(&self) -> Result<Imported, InterchangeError> {
         let (mut notes, mut rule) = (Vec::new(), LossScale::torch());
         let overflows = numbers::count("decr_every_n_nan_or_inf", self.decr_every_n_nan_or_inf, 1)?;
@@ -92,12 +92,11 @@ impl PaddleState {
         })
     }
 
-    /// Exports the state for `load_state_dict`. A rule that moves neither way becomes a static scale with Paddle's default
-    /// ratios.
+    /// Exports the state for `load_state_dict`. A rule that never changes the scale becomes a static scale with Paddle's default ratios.
     ///
     /// # Errors
     ///
-    /// If the rule predicts, or its tolerance is not [`Tolerance::InARow`].
+    /// Returns an error if the rule predicts, or if its tolerance is not [`Tolerance::InARow`].
     pub fn export(
         rule: &LossScale,
         state: &ScaleState,

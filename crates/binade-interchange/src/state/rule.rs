@@ -1,10 +1,10 @@
-//! Rules of the libraries, as far as they are alike: an interval, limits, and the overflows that they back off at.
+//! Common parts of the libraries' rules: an interval, limits, and the overflows at which they back off.
 
 use super::numbers::{self, MAX_EXPONENT};
 use super::{Imported, InterchangeError};
 use binade_grad_scaler::{LossScale, ScaleState, Tolerance};
 
-/// Returns a rule that starts at `state`, with limits that hold it.
+/// Returns a rule that starts at `state`, with limits that include the state's scale.
 pub(super) fn imported(mut rule: LossScale, state: ScaleState, mut notes: Vec<String>) -> Imported {
     let exponent = state.exponent;
     if !(rule.min_exponent..=rule.max_exponent).contains(&exponent) {
@@ -16,7 +16,7 @@ pub(super) fn imported(mut rule: LossScale, state: ScaleState, mut notes: Vec<St
     Imported { rule, state, notes }
 }
 
-/// Sets an interval, which may be one that never comes.
+/// Sets the growth interval, which may be one that is never reached.
 pub(super) fn set_interval(
     rule: &mut LossScale,
     key: &str,
@@ -34,7 +34,7 @@ pub(super) fn set_interval(
     Ok(())
 }
 
-/// Returns the good steps so far, of a rule whose interval is set.
+/// Returns the good steps so far, for a rule whose interval is set.
 pub(super) fn good_steps(
     rule: &LossScale,
     key: &str,
@@ -51,7 +51,7 @@ pub(super) fn good_steps(
     Ok(good_steps)
 }
 
-/// Refuses a rule that predicts or has a tolerance.
+/// Returns an error if the rule predicts or has a tolerance.
 pub(super) fn backs_off_at_once(
     library: &'static str,
     rule: &LossScale,
@@ -67,7 +67,7 @@ pub(super) fn backs_off_at_once(
     }
 }
 
-/// Refuses a rule that predicts.
+/// Returns an error if the rule predicts.
 pub(super) fn counts(library: &'static str, rule: &LossScale) -> Result<(), InterchangeError> {
     match rule.log_max {
         Some(_) => refused(library, "it predicts the scale (log_max)".into()),
@@ -75,7 +75,7 @@ pub(super) fn counts(library: &'static str, rule: &LossScale) -> Result<(), Inte
     }
 }
 
-/// Refuses a rule that moves otherwise than twofold up and twofold down, or not at all, for libraries that have no other.
+/// Returns an error unless the rule doubles and halves, or never changes the scale, for libraries that have only such rules.
 pub(super) fn moves_by_one(
     library: &'static str,
     rule: &LossScale,
@@ -90,7 +90,7 @@ pub(super) fn refused<T>(library: &'static str, what: String) -> Result<T, Inter
     Err(InterchangeError::Rule { library, what })
 }
 
-/// Notes for a library that saves no limits; `floor` is the one that it has by itself.
+/// Returns the notes for a library that saves no limits; `floor` is the library's built-in floor.
 pub(super) fn notes(rule: &LossScale, state: &ScaleState, floor: Option<i32>) -> Vec<String> {
     let mut notes = Vec::new();
     let min = floor.unwrap_or(-MAX_EXPONENT);
@@ -104,12 +104,12 @@ pub(super) fn notes(rule: &LossScale, state: &ScaleState, floor: Option<i32>) ->
     notes
 }
 
-/// Returns the note of a value that has no place on the other side.
+/// Returns the note of a value that the other side cannot store.
 pub(super) fn left_aside(key: &str, why: &str) -> String {
     format!("`{key}` is left aside: {why}")
 }
 
-/// Refuses a rule that is not twofold up, twofold down at each overflow: Apex and Keras have no other.
+/// Returns an error unless the rule doubles, and halves at each overflow: Apex and Keras have only such rules.
 pub(super) fn doubles_and_halves(
     library: &'static str,
     rule: &LossScale,
@@ -118,7 +118,7 @@ pub(super) fn doubles_and_halves(
     backs_off_at_once(library, rule)
 }
 
-/// Imports a scale and a count of good steps, with their keys, of a library that saves nothing else.
+/// Imports a scale and a count of good steps, with their keys, for a library that saves nothing else.
 pub(super) fn import_pair(
     rule: &LossScale,
     (key, scale): (&str, f64),

@@ -1,4 +1,4 @@
-//! Keys and values that are missing, unknown or out of range are named.
+//! Errors name keys and values that are missing, unknown or out of range.
 
 use super::*;
 use crate::protocol::StateDict;
@@ -93,7 +93,7 @@ fn scales_out_of_reach_are_refused_by_value() {
     }
 }
 
-/// Import with this factor, its key, and factors with the nearest that is allowed.
+/// Import with a given factor, the factor's key, and refused factors with the nearest allowed one.
 type FactorRow<'a> =
     (&'a dyn Fn(f64) -> Result<Imported, InterchangeError>, &'a str, &'a [(f64, f64)]);
 

@@ -5,12 +5,11 @@ use crate::protocol::StateDict;
 use binade_grad_scaler::{LossScale, ScaleState};
 
 impl StateDict {
-    /// Imports the rule and the state of a [`Scaler`](binade_grad_scaler::Scaler), within the limits of exact scales, since torch
-    /// has none.
+    /// Imports the rule and the state of a [`Scaler`](binade_grad_scaler::Scaler). The limits are those of exact scales, since torch has none.
     ///
     /// # Errors
     ///
-    /// If a scale is out of reach, a factor is no power of two, or a counter is below 0.
+    /// Returns an error if a scale is outside the limits, if a factor is not a power of two, or if a counter is below 0.
     pub fn import(&self) -> Result<Imported, InterchangeError> {
         let (mut notes, mut rule) = (Vec::new(), LossScale::torch());
         rule.growth_exponent = numbers::growth("growth_factor", self.growth_factor)?;
@@ -22,12 +21,12 @@ impl StateDict {
         Ok(rule::imported(rule, ScaleState { good_steps, ..state }, notes))
     }
 
-    /// Exports the state for `load_state_dict`. A rule that never moves becomes factors of 1, which torch loads, though its
-    /// constructor refuses them.
+    /// Exports the state for `load_state_dict`. A rule that never changes the scale becomes factors of 1, which torch loads, though its constructor
+    /// refuses them.
     ///
     /// # Errors
     ///
-    /// If the rule tolerates overflows, or predicts.
+    /// Returns an error if the rule tolerates overflows, or predicts.
     pub fn export(
         rule: &LossScale,
         state: &ScaleState,

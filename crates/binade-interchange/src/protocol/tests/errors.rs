@@ -1,4 +1,4 @@
-//! Refusals: their words, and the state that they leave unchanged.
+//! Refusals: their messages, and the state that they leave unchanged.
 
 use super::super::ProtocolError;
 use super::*;

@@ -1,4 +1,4 @@
-//! torch's rules one by one; `tests/tests/golden.rs` replays its own recorded calls, those out of order among them.
+//! Tests of torch's rules one by one. `tests/tests/golden.rs` replays recorded calls of torch, including calls out of order.
 
 mod errors;
 mod rules;

@@ -1,4 +1,4 @@
-//! Rules of torch's, one fact a test: the recorded facts have the others.
+//! Rules of torch, with one fact in each test. The recorded traces cover the others.
 
 use super::super::Verdict;
 use super::*;
