@@ -5,9 +5,8 @@ use binade_core::Handle;
 
 /// Device whose operations and training this crate implements over a driver's kernels, by reference to the driver.
 ///
-/// It has the operations, uploads, downloads and the traits of training. Rust allows no implementation of another crate's trait for
-/// every driver, so [`implement_device!`](crate::implement_device) implements each trait for a backend's handle, by calls of this
-/// type's methods.
+/// It implements operations, uploads, downloads and the traits of training. Rust does not allow a crate to implement another crate's trait for every
+/// driver. So [`implement_device!`](crate::implement_device) implements each trait for a backend's handle, by calls of this type's methods.
 ///
 /// # Examples
 ///
@@ -55,9 +54,9 @@ macro_rules! implement_device {
     ($device:ident) => {
         /// A tensor in device memory.
         pub type Tensor = $crate::Tensor<$device>;
-        /// Gradients by parameter, and the factors that are still to be multiplied in.
+        /// Gradients by parameter, with their pending factors.
         pub type Gradients = $crate::Gradients<$device>;
-        /// The finding of a pass over gradients, on the device.
+        /// Found-inf result of a pass over gradients, on the device.
         pub type Found = $crate::Found<$device>;
         /// The scale on the device.
         pub type Scale = $crate::Scale<$device>;
@@ -74,7 +73,7 @@ macro_rules! implement_device {
                 ///
                 /// # Errors
                 ///
-                /// `Unsupported` for types other than bf16, f16, f32, e4m3 and e5m2.
+                /// Returns `Unsupported` for types other than bf16, f16, f32, e4m3 and e5m2.
                 pub fn cast_overflowing(
                     &self,
                     tensor: &Tensor<Self>,
@@ -89,7 +88,7 @@ macro_rules! implement_device {
                 ///
                 /// # Errors
                 ///
-                /// `Unsupported` for types other than bf16, f16, f32, e4m3 and e5m2.
+                /// Returns `Unsupported` for types other than bf16, f16, f32, e4m3 and e5m2.
                 pub fn cast_stochastic(
                     &self,
                     tensor: &Tensor<Self>,
@@ -104,7 +103,7 @@ macro_rules! implement_device {
                     self.pool().memory_use()
                 }
 
-                /// Lets [`MemoryUse::peak_bytes`] begin again with what is in use.
+                /// Resets [`MemoryUse::peak_bytes`] to the bytes in use.
                 pub fn reset_peak_memory(&self) {
                     self.pool().reset_peak();
                 }
@@ -113,7 +112,7 @@ macro_rules! implement_device {
                 ///
                 /// # Errors
                 ///
-                /// `Length` where they are not as many as `shape` says; where the device has no room for them.
+                /// Returns `Length` if their number does not fit `shape`, and an error if the device has too little memory.
                 pub fn from_bits(
                     &self,
                     bytes: &[u8],
@@ -127,7 +126,7 @@ macro_rules! implement_device {
                 ///
                 /// # Errors
                 ///
-                /// When the device fails; `Index` where an operation met an index outside its table.
+                /// Returns an error if the device fails, and `Index` if an operation met an index outside its table.
                 pub fn to_bits(&self, tensor: &Tensor<Self>) -> Result<Vec<u8>, Error> {
                     Driver::bits_of(self, tensor)
                 }

@@ -1,4 +1,4 @@
-//! The interface to one GPU API that the shared host code is written against.
+//! Interface of the shared host code to one GPU API.
 
 use crate::{Buffer, DriverError, Error, Memory, Pool, Tensor, check_length, memory::is_alone};
 use binade_autocast::Autocast;
@@ -13,19 +13,19 @@ use std::{
 /// Result of a call on driver `D`.
 pub type Result<T, D> = std::result::Result<T, Error<<D as Driver>::Failure>>;
 
-/// A buffer of driver `D`.
+/// Buffer of driver `D`.
 pub type BufferOf<D> = Buffer<<D as Driver>::Memory>;
 
-/// How a cast rounds.
+/// Rounding of a cast.
 #[derive(Clone, Copy, Debug)]
 pub enum Rounding {
     /// To nearest even.
     Nearest(OnOverflow),
-    /// Up or down by the random words of a key.
+    /// Stochastic, by the random words of a key.
     Stochastic(Key),
 }
 
-/// A device handle of one GPU API: memory, copies, and kernels. A clone is the same device.
+/// Device handle of one GPU API: memory, copies, and kernels. A clone refers to the same device.
 ///
 /// # For implementers
 ///
@@ -39,10 +39,10 @@ pub trait Driver:
     + Sync
     + 'static
 {
-    /// The backend's name in the output of `Debug`: `cuda`.
+    /// Name of the backend in the output of `Debug`, such as `cuda`.
     const NAME: &'static str;
 
-    /// Returns true if there is a kernel of the rule.
+    /// Returns true if the driver has a kernel for the rule.
     fn steps_by(rule: &UpdateRule) -> bool {
         !matches!(rule, UpdateRule::Custom(_))
     }
@@ -52,23 +52,23 @@ pub trait Driver:
         false
     }
 
-    /// One allocation.
+    /// Type of an allocation.
     type Memory: Memory;
 
     /// Errors that only this driver has.
     type Failure: DriverError;
 
-    /// Returns the pool of memory that is not in use.
+    /// Returns the pool of idle memory.
     fn pool(&self) -> &Arc<Pool<Self::Memory>>;
 
-    /// Returns the numbers of parameters, by which kernels name them.
+    /// Returns the numbers that identify parameters in kernels.
     fn names(&self) -> &Names;
 
-    /// Returns a buffer whose contents are unset.
+    /// Returns an uninitialised buffer.
     ///
     /// # Errors
     ///
-    /// Where the device has no room for it, or has failed.
+    /// Returns an error if the device has too little memory, or has failed.
     fn buffer(&self, bytes: usize) -> Result<BufferOf<Self>, Self>;
 
     /// Returns a buffer with these contents.
@@ -85,7 +85,7 @@ pub trait Driver:
     /// As for [`buffer`](Self::buffer).
     fn zeros(&self, bytes: usize) -> Result<BufferOf<Self>, Self>;
 
-    /// Returns a tensor of zeros, which have the same bits in every type.
+    /// Returns a tensor of zeros. A zero has the same bits in every type.
     ///
     /// # Errors
     ///
@@ -99,18 +99,18 @@ pub trait Driver:
     /// As for [`buffer`](Self::buffer).
     fn copy(&self, from: &BufferOf<Self>) -> Result<BufferOf<Self>, Self>;
 
-    /// Returns a buffer of `bytes`, at least as many as `from` has, that begins as `from` does and ends in zeros.
+    /// Returns a buffer of `bytes` bytes that begins with the contents of `from` and ends in zeros. `bytes` is at least the size of `from`.
     ///
     /// # Errors
     ///
     /// As for [`buffer`](Self::buffer).
     fn grown(&self, from: &BufferOf<Self>, bytes: usize) -> Result<BufferOf<Self>, Self>;
 
-    /// Returns a copy with another element type, or the same one in memory of its own.
+    /// Returns a copy, with another or the same element type, in its own memory.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] for types other than bf16, f16, f32, e4m3 and e5m2.
+    /// Returns [`Error::Unsupported`] for types other than bf16, f16, f32, e4m3 and e5m2.
     fn converted(
         &self,
         tensor: &Tensor<Self>,
@@ -118,7 +118,7 @@ pub trait Driver:
         rounding: Rounding,
     ) -> Result<Tensor<Self>, Self>;
 
-    /// Returns the same elements in memory of their own.
+    /// Returns a copy of a tensor in its own memory.
     ///
     /// # Errors
     ///
@@ -129,64 +129,65 @@ pub trait Driver:
     ///
     /// # Errors
     ///
-    /// Where the device fails, or an operation met an index outside its table since the host read last.
+    /// Returns an error if the device fails, or if an operation met an index outside its table since the last read.
     fn read_bytes(&self, from: &BufferOf<Self>, bytes: Range<usize>) -> Result<Vec<u8>, Self>;
 
     /// Returns the bytes of a tensor of this type and shape.
     ///
     /// # Errors
     ///
-    /// Where no tensor of the device is as large.
+    /// Returns an error if the device has no tensors of this size.
     fn tensor_bytes(&self, dtype: DType, shape: &[usize]) -> Result<usize, Self>;
 
-    /// Returns a buffer with the factors of gradients without pending factors.
+    /// Returns the buffer of factors for gradients without pending factors.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn unit_factors(&self) -> Result<&Arc<BufferOf<Self>>, Self>;
 
-    /// Refuses to replace memory whose address a captured step has.
+    /// Checks that no captured step has the buffer's address, so that its memory may be replaced.
     ///
     /// # Errors
     ///
-    /// Where a captured step has it.
+    /// Returns an error if a captured step has the address.
     fn check_movable(&self, _buffer: &BufferOf<Self>) -> Result<(), Self> {
         Ok(())
     }
 
-    /// Returns false for memory that another program has lent to be read.
+    /// Returns false for memory that another program has lent read-only.
     fn is_writable(&self, _buffer: &BufferOf<Self>) -> bool {
         true
     }
 
-    /// Refuses memory that another program has lent, where a parameter would move out of it: that program would keep the old values.
+    /// Checks that no other program has lent the buffer's memory, out of which a parameter would move: that program would keep the old values.
     ///
     /// # Errors
     ///
-    /// Where another program has lent it.
+    /// Returns an error if another program has lent the memory.
     fn check_owned(&self, _buffer: &BufferOf<Self>) -> Result<(), Self> {
         Ok(())
     }
 
-    /// Gives a tensor another value of its type and shape: in its own memory where another program has lent that, or else by `value`'s.
+    /// Replaces a tensor's value by one of the same type and shape. Memory lent by another program is overwritten; otherwise the tensor takes the
+    /// memory of `value`.
     ///
     /// # Errors
     ///
-    /// Where another program has lent the memory to be read, or the device fails.
+    /// Returns an error if another program has lent the memory read-only, or if the device fails.
     fn replace(&self, tensor: &mut Tensor<Self>, value: Tensor<Self>) -> Result<(), Self> {
         *tensor = value;
         Ok(())
     }
 
-    /// Tells a capture that is under way that `buffer` is written to in place, so that a replay needs it unshared.
+    /// Records in the current capture that `buffer` is written in place, so that a replay needs it unshared.
     fn writes(&self, _buffer: &Arc<BufferOf<Self>>) {}
 
-    /// Makes a parameter's memory its own, as the step's kernels write to it.
+    /// Makes a parameter's memory unshared, since the step's kernels write to it.
     ///
     /// # Errors
     ///
-    /// The errors of [`own_tensor`](Self::own_tensor), and those of [`check_owned`](Self::check_owned) where it would move.
+    /// Returns the errors of [`own_tensor`](Self::own_tensor), and those of [`check_owned`](Self::check_owned) if the parameter would move.
     fn own_parameter(&self, tensor: &mut Tensor<Self>) -> Result<(), Self> {
         if !self.may_write(tensor) {
             self.check_owned(&tensor.buffer)?;
@@ -194,11 +195,11 @@ pub trait Driver:
         self.own_tensor(tensor)
     }
 
-    /// Makes a tensor's memory its own before it is written to: copies the elements where it is shared, or lent to be read.
+    /// Makes a tensor's memory unshared before a write. It copies the elements if the memory is shared, or lent read-only.
     ///
     /// # Errors
     ///
-    /// [`Error::Foreign`] for another handle's tensor; where the device fails.
+    /// Returns [`Error::Foreign`] for another handle's tensor, and an error if the device fails.
     fn own_tensor(&self, tensor: &mut Tensor<Self>) -> Result<(), Self> {
         self.check_owner(&tensor.buffer)?;
         if !self.may_write(tensor) {
@@ -209,21 +210,21 @@ pub trait Driver:
         Ok(())
     }
 
-    /// Returns true if a tensor's memory can be written to where it lies.
+    /// Returns true if a tensor can be written in place.
     fn may_write(&self, tensor: &Tensor<Self>) -> bool {
         is_alone(&tensor.buffer) && self.is_writable(&tensor.buffer)
     }
 
-    /// Refuses another handle's memory: nothing orders that handle's work with this one's.
+    /// Checks that the buffer belongs to this handle. Work of different handles is not ordered.
     ///
     /// # Errors
     ///
-    /// [`Error::Foreign`].
+    /// Returns [`Error::Foreign`] for the buffer of another handle.
     fn check_owner(&self, buffer: &BufferOf<Self>) -> Result<(), Self> {
         if buffer.is_from(self.pool()) { Ok(()) } else { Err(Error::Foreign) }
     }
 
-    /// Refuses operands of another handle.
+    /// Checks that all operands belong to this handle.
     ///
     /// # Errors
     ///
@@ -232,11 +233,11 @@ pub trait Driver:
         operands.iter().try_for_each(|operand| self.check_owner(operand.buffer()))
     }
 
-    /// Returns a tensor whose elements are unset.
+    /// Returns an uninitialised tensor.
     ///
     /// # Errors
     ///
-    /// Where the device has no room for it.
+    /// Returns an error if the device has too little memory.
     fn unset(&self, dtype: DType, shape: &[usize]) -> Result<Tensor<Self>, Self> {
         let bytes = self.tensor_bytes(dtype, shape)?;
         Ok(Tensor::filling(self.buffer(bytes)?, dtype, shape))
@@ -246,7 +247,7 @@ pub trait Driver:
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] where they are not as many as `shape` says; where the device has no room for them.
+    /// Returns [`Error::Length`] if their number does not fit `shape`, and an error if the device has too little memory.
     fn tensor_of(&self, bytes: &[u8], dtype: DType, shape: &[usize]) -> Result<Tensor<Self>, Self> {
         check_length::<Self>("bytes", bytes.len(), shape, dtype.bytes())?;
         self.tensor_bytes(dtype, shape)?;
@@ -262,7 +263,7 @@ pub trait Driver:
         self.read_bytes(tensor.buffer(), tensor.range())
     }
 
-    /// Returns a small buffer to write to: copied first where it is shared, so that other owners keep what they see.
+    /// Returns a small buffer for writing. A shared buffer is copied first, so that other owners keep the old contents.
     ///
     /// # Errors
     ///
@@ -277,7 +278,7 @@ pub trait Driver:
     }
 }
 
-/// Returns what `cell` holds, made on first use.
+/// Returns the value of `cell`, and makes it on first use.
 ///
 /// # Errors
 ///

@@ -33,7 +33,7 @@ pub enum Error<F: DriverError> {
     /// Operands whose element types do not fit.
     #[error(transparent)]
     DType(#[from] DTypeError),
-    /// More or fewer values than the shape has room for.
+    /// Number of values that differs from that of the shape.
     #[error("{found} {what} for shape {shape:?}, which takes {expected}")]
     Length {
         /// Elements or bytes.
@@ -45,7 +45,7 @@ pub enum Error<F: DriverError> {
         /// Number of values that the shape takes.
         expected: usize,
     },
-    /// An index or label outside its table, found by the device in an operation that ran since the host read last.
+    /// Index or label outside its table. The device found it in an operation since the last read.
     #[error("{op}: index {index} at position {position}; expected 0 ≤ index < {limit}")]
     Index {
         /// The operation's name.
@@ -57,16 +57,16 @@ pub enum Error<F: DriverError> {
         /// Number of rows or classes.
         limit: usize,
     },
-    /// Sets of parameters or gradients that do not go together.
+    /// Sets of parameters or gradients that do not match.
     #[error(transparent)]
     Match(#[from] MatchError),
-    /// A configuration that does not go with the parameters.
+    /// Configuration that does not fit the parameters.
     #[error(transparent)]
     OptimizerConfig(#[from] ConfigError),
-    /// An error that training has on every device.
+    /// Error of training that every device can return.
     #[error(transparent)]
     Train(#[from] TrainError),
-    /// A parameter in memory that another program has lent to be read.
+    /// Parameter in memory that another program has lent read-only.
     #[error(
         "`{name}` lies in memory that was lent to be read, and a step writes to its parameters; adopt it to be written to"
     )]

@@ -1,5 +1,5 @@
-//! The finding of a pass over gradients, on the device, with the names that only the host knows, and the bytes of a step's report:
-//! the scale after it, then the findings of its passes.
+//! Found-inf results on the device, with the names that only the host knows, and the bytes of a step's report: the scale after the step, then the
+//! found-inf results of its passes.
 
 use crate::{BufferOf, Driver, Error, FoundBits, Gradients, Result, ScaleBits};
 use binade_core::{FoundInf, Overflow};
@@ -9,16 +9,16 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// The finding of a pass over gradients, on the device.
+/// Found-inf result of a pass over gradients, on the device.
 #[derive(Clone, Debug)]
 pub struct Found<D: Driver> {
     /// [`FoundBits`] on the device.
     pub bits: Arc<BufferOf<D>>,
-    /// Identity of the contents, by which a report finds its findings: writing gives a new one.
+    /// Identity of the contents, which links the result to a report. Every write changes it.
     pub stamp: u64,
     /// Trainable parameters without a gradient, as far as the host knows.
     pub missing: Vec<Arc<str>>,
-    /// Gradients of a window's sum, or of several devices, that the device may find missing.
+    /// Gradients of a window's sum, or of several devices, whose presence only the device knows.
     window: Option<WindowNames<D>>,
 }
 
@@ -31,19 +31,19 @@ struct WindowNames<D: Driver> {
     names: Arc<[Arc<str>]>,
 }
 
-/// The kernels' number for no parameter.
+/// Number that stands for no parameter in kernels.
 const NO_PARAMETER: u32 = u32::MAX;
 
-/// The kernels' number for a norm in a parameter's place.
+/// Number that stands for a norm instead of a parameter in kernels.
 const NORM: u32 = 0xffff_fffe;
 
 impl<D: Driver> Found<D> {
-    /// Returns a finding that kernels write to `bits`.
+    /// Returns a found-inf result that kernels write to `bits`.
     fn new(bits: Arc<BufferOf<D>>) -> Self {
         Self { bits, stamp: next_stamp(), missing: Vec::new(), window: None }
     }
 
-    /// Returns a finding that kernels write to `bits`, of a pass over `grads`.
+    /// Returns the found-inf result of a pass over `grads`, which kernels write to `bits`.
     pub(crate) fn of(bits: BufferOf<D>, grads: &Gradients<D>) -> Self {
         let absent = grads.entries.iter().filter(|entry| entry.value.is_none());
         let missing = absent.map(|entry| entry.name.clone()).collect();
@@ -52,21 +52,21 @@ impl<D: Driver> Found<D> {
         Self { missing, window, ..Self::new(Arc::new(bits)) }
     }
 
-    /// Returns a finding of the host's, on the device.
+    /// Uploads a found-inf result of the host.
     pub(crate) fn upload(device: &D, found: &FoundInf) -> Result<Self, D> {
         let bits = device.buffer_of(bytemuck::bytes_of(&bits(device, found)))?;
         Ok(Self { missing: found.missing.clone(), ..Self::new(Arc::new(bits)) })
     }
 
-    /// Waits for the device and returns true if a step by gradients of this finding must be skipped.
+    /// Waits for the device and returns true if the step must be skipped.
     pub(crate) fn is_raised(&self, device: &D) -> Result<bool, D> {
         let bytes = device.read_bytes(&self.bits, 0..self.bits.bytes())?;
         let bits: FoundBits = bytemuck::pod_read_unaligned(&bytes);
         Ok(bits.raised != 0 || bits.halted != 0)
     }
 
-    /// Returns a finding of several devices: their joint `bits`. Where one of them may lack a gradient that this one has, `present` has the set
-    /// and a word for each of its parameters, which is 0 for a gradient that is missing on any.
+    /// Returns the found-inf result of several devices with their joint `bits`. If one of them may lack a gradient that this one has, `present` has
+    /// the set and a word for each of its parameters; the word is 0 for a gradient that is missing on any device.
     #[must_use]
     pub fn joint(
         &self,
@@ -81,13 +81,13 @@ impl<D: Driver> Found<D> {
         Self { missing: self.missing.clone(), window, ..Self::new(bits) }
     }
 
-    /// Returns this finding as a copy, `bits`, on another device. Which gradients of a window are missing only this device knows.
+    /// Returns this found-inf result with its copy `bits` on another device. Only this device knows the missing gradients of a window.
     #[must_use]
     pub fn on_peer(&self, bits: Arc<BufferOf<D>>) -> Self {
         Self { missing: self.missing.clone(), ..Self::new(bits) }
     }
 
-    /// Returns the finding to write to: copied first where somebody else reads it.
+    /// Returns the buffer for writing. A shared buffer is copied first.
     ///
     /// # Errors
     ///
@@ -98,12 +98,12 @@ impl<D: Driver> Found<D> {
         Ok(bits)
     }
 
-    /// Returns the words that say which gradients are present, where only the device knows.
+    /// Returns the words that record which gradients are present, if only the device knows.
     pub fn words(&self) -> Option<&Arc<BufferOf<D>>> {
         self.window.as_ref().map(|window| &window.present).filter(|words| words.bytes() > 0)
     }
 
-    /// Returns the host's finding; `words` are the contents of [`words`](Self::words).
+    /// Returns the host's found-inf result; `words` are the contents of [`words`](Self::words).
     fn finding(&self, device: &D, bits: &FoundBits, words: &[u8]) -> FoundInf {
         let overflow = (bits.raised != 0).then(|| Overflow {
             parameter: name(device, bits.parameter),
@@ -131,14 +131,13 @@ impl<D: Driver> Found<D> {
     }
 }
 
-/// Returns where a report has the finding of this number, in bytes.
+/// Returns the offset, in bytes, of the found-inf result with this number in a report.
 pub const fn finding_offset(number: usize) -> usize {
     size_of::<ScaleBits>() + number * size_of::<FoundBits>()
 }
 
-/// Returns the findings and the scale that a report tells of. `places` has the number of each of `found` in the report, `words`
-/// the contents of its [`Found::words`].
-/// It fails for a report that was cut off, which is a defect of the backend.
+/// Returns the found-inf results and the scale in a report. `places` has the number of each of `found` in the report, `words` the contents of its
+/// [`Found::words`]. It fails for a truncated report, which is a defect of the backend.
 pub(crate) fn parse_report<D: Driver>(
     device: &D,
     report: &[u8],
@@ -171,7 +170,7 @@ fn name<D: Driver>(device: &D, number: u32) -> Arc<str> {
     }
 }
 
-/// Returns the finding as kernels know it.
+/// Returns the found-inf result in the layout of kernels.
 fn bits<D: Driver>(device: &D, found: &FoundInf) -> FoundBits {
     let overflow = found.overflow.as_ref();
     let number = |name: &Arc<str>| match &**name {

@@ -1,4 +1,4 @@
-//! The kernels of training that the shared host code launches.
+//! Kernels of training that the shared host code launches.
 
 use crate::{
     BufferOf, Driver, Found, Gradients, GroupClip, Materialise, Memory, Readers, Report, Result,
@@ -10,12 +10,12 @@ use binade_grad_scaler::{GradScaler, LossScale, MergeRule, Norm};
 /// Elements of a sparse gradient, and the places of its rows.
 pub type SparseParts<'g, D> = (&'g Tensor<D>, &'g SparseRows<Tensor<D>>);
 
-/// Returns the refusal of a sparse gradient by a device that has no kernels for it.
+/// Returns the error of a device without kernels for sparse gradients.
 pub(crate) fn no_sparse<D: Driver>() -> D::Error {
     TrainError::unsupported::<D>("SparseEmbedding").into()
 }
 
-/// A driver with the kernels of training. Nothing here waits for the device.
+/// Driver with the kernels of training. No method waits for the device.
 ///
 /// Every method fails where the device does, and with [`Unsupported`](crate::Error::Unsupported) for an element type without
 /// kernels.
@@ -35,7 +35,7 @@ pub trait Kernels:
     /// True if a step takes sparse gradients.
     const STEPS_ROWS: bool = false;
 
-    /// False if a gradient that is measured must be owed nothing: its kernel multiplies by one factor alone.
+    /// False if the norms kernel takes only one factor, so that gradients must have no pending factors.
     const MEASURES_OWED: bool;
 
     /// Returns `tensor`, in `f32`, times the scale in `scale` or times its inverse.
@@ -46,7 +46,7 @@ pub trait Kernels:
         is_inverse: bool,
     ) -> Result<Tensor<Self>, Self>;
 
-    /// Moves a scale by a rule, and sends a report. The first `parts` findings are of gradients, the others verdicts.
+    /// Updates a scale by a rule, and sends a report. The first `parts` found-inf results are of gradients, the others of verdicts.
     fn run_update(
         &self,
         scale: &mut Scale<Self>,
@@ -55,15 +55,14 @@ pub trait Kernels:
         rule: &LossScale,
     ) -> Result<(), Self>;
 
-    /// Looks at every gradient as it is and times the inverse of `scale`, and returns the finding and the factors that the set
-    /// is owed then.
+    /// Checks every gradient before and after multiplication by the inverse of `scale`. Returns the found-inf result and the set's pending factors.
     fn run_unscale(
         &self,
         grads: &Gradients<Self>,
         scale: &BufferOf<Self>,
     ) -> Result<[BufferOf<Self>; 2], Self>;
 
-    /// Joins the finding `from` to `into`.
+    /// Joins the found-inf result `from` to `into`.
     fn run_merge(
         &self,
         into: &BufferOf<Self>,
@@ -71,11 +70,10 @@ pub trait Kernels:
         join: MergeRule,
     ) -> Result<(), Self>;
 
-    /// Writes the values of gradients, multiplied by all that they are owed.
+    /// Writes the values of gradients, with their pending factors applied.
     fn run_materialise(&self, pass: &Materialise<'_, Self>) -> Result<(), Self>;
 
-    /// Adds `grads` to `sum`, whose entries are `f32`, and marks the entries that have begun; does neither where `found` is
-    /// raised.
+    /// Adds `grads` to `sum`, whose entries are `f32`, and marks the entries that have begun. It does neither if `found` is raised.
     fn run_sum(
         &self,
         sum: &Gradients<Self>,
@@ -83,7 +81,7 @@ pub trait Kernels:
         found: &BufferOf<Self>,
     ) -> Result<(), Self>;
 
-    /// Multiplies the factor in `owed` by what brings its norm to `max`, and raises `verdict` where the norm is not finite.
+    /// Multiplies the factor in `owed` by the clip factor for the norm `max`, and raises `verdict` if the norm is not finite.
     fn run_clip(
         &self,
         verdict: &BufferOf<Self>,
@@ -95,7 +93,7 @@ pub trait Kernels:
     /// Measures each group of gradients, writes the groups' factors, and raises the verdict where a norm is not finite.
     fn run_group_norms(&self, clip: &GroupClip<'_, Self>) -> Result<(), Self>;
 
-    /// Returns the whole `f32` gradient of a sparse one in `f32`. Optional.
+    /// Returns the dense gradient of a sparse one, both in `f32`. Optional.
     fn run_whole(
         &self,
         _values: &Tensor<Self>,
@@ -104,7 +102,7 @@ pub trait Kernels:
         Err(no_sparse::<Self>())
     }
 
-    /// Returns the rows of a whole gradient. Optional.
+    /// Returns the rows of a dense gradient. Optional.
     fn run_rows(
         &self,
         _whole: &Tensor<Self>,
@@ -113,7 +111,7 @@ pub trait Kernels:
         Err(no_sparse::<Self>())
     }
 
-    /// Returns the sum of two sparse gradients in `f32`, or `sum` where `found` is raised, with the places of both: one for each index of
+    /// Returns the sum of two sparse gradients in `f32`, or `sum` if `found` is raised. The result has the row places of both, one for each index of
     /// a window. Optional.
     fn run_join(
         &self,

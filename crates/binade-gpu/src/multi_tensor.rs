@@ -69,7 +69,7 @@ pub trait MultiTensorKernels: Kernels {
         })
     }
 
-    /// Returns copies in these element types, of which there are as many as tensors.
+    /// Returns copies in these element types, one for each tensor.
     fn run_cast_all(
         &self,
         tensors: &[Named<Tensor<Self>>],

@@ -1,4 +1,4 @@
-//! Loss scaling: the scale and the findings of passes are values on the device.
+//! Loss scaling, with the scale and found-inf results on the device.
 
 use crate::{
     BufferOf, Found, Gpu, Gradients, Kernels, Result, ScaleBits, Tensor, found::parse_report,
@@ -7,12 +7,12 @@ use binade_core::FoundInf;
 use binade_grad_scaler::{GradScaler, Loss, LossScale, MergeRule, ScaleState, ScaleStore};
 use std::{fmt, sync::Arc};
 
-/// Scale on the device. A change is made in place unless a clone is alive, which keeps what it reads.
+/// Scale on the device. It is updated in place, unless a clone still needs the old value.
 #[derive(Debug)]
 pub struct Scale<D: Kernels> {
     /// [`ScaleBits`] on the device.
     pub bits: Arc<BufferOf<D>>,
-    /// The report of the update that made it, on its way to the host.
+    /// Report of the update that made the scale, in transfer to the host.
     pub report: Option<Arc<D::Report>>,
     /// The clones that read it, as far as the driver asks.
     pub readers: D::Readers,
@@ -26,7 +26,7 @@ impl<D: Kernels> Clone for Scale<D> {
     }
 }
 
-/// The readers of a scale that captured steps move.
+/// Readers of a scale that captured steps update.
 pub trait Readers<S>: fmt::Debug + Default {
     /// Returns the readers of a clone.
     #[must_use]
@@ -38,9 +38,9 @@ impl<S> Readers<S> for () {
     fn of_clone(&self, _: &S) {}
 }
 
-/// Report of a step on its way to the host: the scale after it, and the findings of its passes.
+/// Report of a step, in transfer to the host: the scale after the step, and the found-inf results of its passes.
 pub trait Report<D: Kernels>: fmt::Debug {
-    /// Returns the stamps of its findings, in their order.
+    /// Returns the stamps of its found-inf results, in their order.
     fn stamps(&self) -> &[u64];
 
     /// Returns true if the scale in it is still the device's: no captured step that moves it has been replayed since.
@@ -52,10 +52,10 @@ pub trait Report<D: Kernels>: fmt::Debug {
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn has_come(&self, device: &D) -> Result<bool, D>;
 
-    /// Returns a report that nothing changes any more; of a captured step, that of its latest replay.
+    /// Returns a report that no longer changes; for a captured step, that of its latest replay.
     #[must_use]
     fn frozen(self: &Arc<Self>) -> Arc<Self> {
         self.clone()
@@ -68,7 +68,7 @@ pub trait Report<D: Kernels>: fmt::Debug {
     /// Where the device fails, or an operation met an index outside its table.
     fn read(&self, device: &D, places: &[usize]) -> Result<Reported, D>;
 
-    /// Waits for the device, and returns findings and a scale that no update has reported, as a report has them.
+    /// Waits for the device, and returns, in the layout of a report, found-inf results and a scale that no update has reported.
     ///
     /// # Errors
     ///
@@ -145,7 +145,7 @@ impl<D: Kernels> ScaleStore for Gpu<'_, D> {
 }
 
 impl<D: Kernels> GradScaler for Gpu<'_, D> {
-    /// Checks every gradient as it is, and as it will be once it is multiplied by the scale's inverse, which becomes a pending factor.
+    /// Checks every gradient before and after multiplication by the scale's inverse, which becomes a pending factor.
     fn unscale(&self, grads: &mut Gradients<D>, scale: &Scale<D>) -> Result<Found<D>, D> {
         if grads.owed.is_some() {
             *grads = grads.apply_factors(self.0, f32::INFINITY)?;

@@ -28,7 +28,7 @@ pub struct ScaleBits {
     pub slow_taken: u32,
 }
 
-/// The finding of a pass over gradients on the device: `Found` of the kernels.
+/// Found-inf result of a pass over gradients on the device: `Found` of the kernels.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the fields are those of `FoundInf`")]
@@ -49,7 +49,7 @@ pub struct FoundBits {
     pub pad: u32,
 }
 
-/// The factors that gradients are still to be multiplied by: `Owed` of the kernels.
+/// Pending factors of gradients: `Owed` of the kernels.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct OwedBits {
@@ -66,7 +66,7 @@ pub struct OwedBits {
 }
 
 impl OwedBits {
-    /// Factors of gradients that are owed nothing.
+    /// Factors of gradients without pending factors.
     pub const NOTHING: Self =
         Self { inverse: 1.0, clip: 1.0, largest: 0.0, exponent: 0, squares: 0 };
 }

@@ -1,4 +1,4 @@
-//! A tensor in device memory.
+//! Tensors in device memory.
 
 use crate::{Addressed, BufferOf, Driver, Error, Result};
 use binade_core::ops::shape::element_count;
@@ -82,7 +82,7 @@ impl<D: Driver> Tensor<D> {
         self.len() * self.dtype.bytes()
     }
 
-    /// Returns the memory that it lies in.
+    /// Returns the tensor's buffer.
     pub fn buffer(&self) -> &BufferOf<D> {
         &self.buffer
     }

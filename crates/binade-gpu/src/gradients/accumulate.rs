@@ -6,7 +6,7 @@ use binade_core::{DType, Named, check_same_parameters};
 use std::sync::Arc;
 
 impl<D: Kernels> Gradients<D> {
-    /// Returns `sum + grads`, or `sum` where `found` is raised, which only the device looks at.
+    /// Returns `sum + grads`, or `sum` if `found` is raised, which only the device reads.
     pub(super) fn accumulated(
         sum: Option<Self>,
         device: &D,
@@ -30,7 +30,7 @@ impl<D: Kernels> Gradients<D> {
         Ok(sum)
     }
 
-    /// Returns sums of which none has begun.
+    /// Returns sums without any addend yet.
     fn empty_like(device: &D, grads: &Self) -> Result<Self, D> {
         let entries: Vec<_> =
             grads.names().map(|name| Named { name: name.clone(), value: None }).collect();

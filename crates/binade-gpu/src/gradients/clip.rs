@@ -5,7 +5,7 @@ use crate::{BufferOf, Error, Found, Gpu, Kernels, Result};
 use binade_core::{Named, NamedGrads, RawTensor, TensorSpec};
 use binade_grad_scaler::{ClipGroup, GradOps, GradScaler, Norm, ScaleState, ScaleStore};
 
-/// Groups of gradients that are to be measured.
+/// Groups of gradients whose norms are to be computed.
 #[derive(Debug)]
 pub struct GroupClip<'a, D: Kernels> {
     /// The set.
@@ -14,7 +14,7 @@ pub struct GroupClip<'a, D: Kernels> {
     pub groups: Vec<(&'a ClipGroup, Vec<PresentGradient<'a, D>>)>,
     /// Room for a factor of each group.
     pub factors: &'a BufferOf<D>,
-    /// The finding to raise.
+    /// Found-inf result to raise.
     pub verdict: &'a BufferOf<D>,
 }
 
@@ -107,11 +107,11 @@ impl<D: Kernels> GradOps for Gpu<'_, D> {
 }
 
 impl<D: Kernels> Gradients<D> {
-    /// Returns the set's own factors, with the sizes of its values: measured now, unless unscaling has.
+    /// Returns the set's own factors, with the norms of its values. They are computed now unless unscaling has computed them.
     ///
     /// # Errors
     ///
-    /// Where the device fails; [`Error::Foreign`] for a set of another handle.
+    /// Returns an error if the device fails, and [`Error::Foreign`] for a set of another handle.
     pub fn measure(&mut self, device: &D) -> Result<&BufferOf<D>, D> {
         self.check_owner(device)?;
         if !self.is_measured {

@@ -1,17 +1,17 @@
-//! Gradients as values: all factors multiplied in, in `f32`.
+//! Gradients as values, with all factors applied in `f32`.
 
 use super::{Gradients, PresentGradient};
 use crate::{BufferOf, Kernels, Result, Tensor};
 use binade_core::Named;
 
-/// A pass over gradients that multiplies by all that they are owed and by the factors of their groups.
+/// Pass over gradients that applies their pending factors and the factors of their groups.
 #[derive(Debug)]
 pub struct Materialise<'a, D: Kernels> {
     /// The gradients.
     pub grads: &'a Gradients<D>,
     /// `f32` tensors for the results, at the gradients' places.
     pub results: &'a [Named<Option<Tensor<D>>>],
-    /// Factors of groups, one `f32` a group, multiplied in last.
+    /// Factors of groups, one `f32` for each group, applied last.
     pub factors: Option<&'a BufferOf<D>>,
     /// The group of each entry of the set.
     pub groups: &'a [Option<usize>],

@@ -1,4 +1,4 @@
-//! A set of gradients with the factor that is still to be multiplied into it.
+//! Sets of gradients with their pending factor.
 
 mod accumulate;
 mod clip;
@@ -13,21 +13,21 @@ use crate::{BufferOf, Driver, Error, Found, Gpu, Kernels, Result, Tensor};
 use binade_core::{DType, GradSet, Named, NamedGrads, SparseGrads, SparseRows, TrainError};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Gradients by parameter, and the factors that unscaling and clipping left to be multiplied in.
+/// Gradients by parameter, with the pending factors of unscaling and clipping.
 ///
 /// Unscaling only reads. The fused step multiplies in `f32` as it reads; [`materialise`] multiplies for any other reader.
 ///
 /// [`materialise`]: binade_core::GradSet::materialise
 #[derive(Clone, Debug)]
 pub struct Gradients<D: Driver> {
-    /// One entry a parameter, with its gradient where there is one.
+    /// Entry of each parameter, with its gradient if there is one.
     pub entries: Vec<Named<Option<Tensor<D>>>>,
-    /// Rows of the sparse gradients, by place: their entries have the elements of these rows alone.
+    /// Rows of the sparse gradients, by index in the set. Their entries have only the elements of these rows.
     pub rows: BTreeMap<usize, SparseRows<Tensor<D>>>,
     /// Flags of a window's sums: a word for each entry, not 0 once its sum has begun. They are on the device, since the host does
     /// not know which micro-batches were bad.
     pub present: Option<Arc<BufferOf<D>>>,
-    /// Factors on the device that the values are still to be multiplied by; none where that is done.
+    /// Pending factors of the values, on the device; `None` once they are applied.
     pub owed: Option<Arc<BufferOf<D>>>,
     /// True while `owed` has the norms of these values, unclipped, measured by unscaling.
     pub is_measured: bool,
@@ -46,7 +46,7 @@ impl<D: Driver> From<SparseGrads<Tensor<D>>> for Gradients<D> {
     }
 }
 
-/// A gradient that is present, or may be according to the device.
+/// Gradient that is present, or whose presence only the device knows.
 #[derive(Clone, Copy, Debug)]
 pub struct PresentGradient<'g, D: Driver> {
     /// Its index in the set.
@@ -63,13 +63,12 @@ impl<D: Driver> Gradients<D> {
         self.entries.iter().map(|entry| &entry.name)
     }
 
-    /// Returns the gradients as backward or the last operation on the whole set left them, without the factors that they are owed. Of a
-    /// sparse gradient it has the rows that are there.
+    /// Returns the stored gradients, without their pending factors. A sparse gradient has only its present rows.
     pub fn as_stored(&self) -> &[Named<Option<Tensor<D>>>] {
         &self.entries
     }
 
-    /// Refuses a set of which another handle has made any part, and sparse gradients of other forms.
+    /// Checks that this handle has made all parts of the set, and that sparse gradients have valid shapes.
     pub(crate) fn check_owner(&self, device: &D) -> Result<(), D> {
         for (place, rows) in &self.rows {
             let Named { name, value: Some(value) } = &self.entries[*place] else { continue };
@@ -81,18 +80,18 @@ impl<D: Driver> Gradients<D> {
         values.chain(words).try_for_each(|buffer| device.check_owner(buffer))
     }
 
-    /// Returns the entries with a gradient that is present, or may be.
+    /// Returns the entries with a gradient that is or may be present.
     pub fn present(&self) -> impl Iterator<Item = PresentGradient<'_, D>> {
         self.entries.iter().enumerate().filter_map(|(place, entry)| {
             Some(PresentGradient { place, name: &entry.name, tensor: entry.value.as_ref()? })
         })
     }
 
-    /// Returns the buffer of the factors that the values are still to be multiplied by.
+    /// Returns the buffer of the pending factors.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     pub fn pending_factors<'a>(&'a self, device: &'a D) -> Result<&'a BufferOf<D>, D> {
         self.owed.as_ref().map_or_else(|| device.unit_factors(), Ok).map(|owed| &**owed)
     }
@@ -102,7 +101,7 @@ impl<D: Driver> Gradients<D> {
         self.present().map(|grad| grad.tensor.len() as u64).sum()
     }
 
-    /// Returns new `f32` tensors, their values unset, for the entries with a gradient.
+    /// Returns new uninitialised `f32` tensors for the entries with a gradient.
     pub(crate) fn unset_f32(&self, device: &D) -> Result<Vec<Named<Option<Tensor<D>>>>, D> {
         let one = |entry: &Named<Option<Tensor<D>>>| {
             let like = |tensor: &Tensor<D>| device.unset(DType::F32, tensor.shape());
@@ -112,7 +111,7 @@ impl<D: Driver> Gradients<D> {
         self.entries.iter().map(one).collect()
     }
 
-    /// Returns what sets that are added must agree on: each entry's name, and its shape where it has a gradient.
+    /// Returns each entry's name, and its shape if it has a gradient. Sets that are added must agree on these.
     pub fn shapes(&self) -> impl Iterator<Item = (&Arc<str>, Option<&[usize]>)> + Clone {
         self.entries.iter().enumerate().map(|(place, entry)| {
             let own = entry.value.as_ref().map(Tensor::shape);

@@ -1,4 +1,4 @@
-//! Sums of sparse gradients, and whole gradients made of them.
+//! Sums of sparse gradients, and their conversion to dense gradients.
 
 use super::Gradients;
 use crate::{BufferOf, Kernels, Result, Tensor};
@@ -6,7 +6,7 @@ use binade_core::{DType, Named, SparseRows};
 use std::borrow::Cow;
 
 impl<D: Kernels> Gradients<D> {
-    /// Makes the sparse gradients of a set in `f32` whole.
+    /// Makes the sparse gradients of an `f32` set dense.
     pub(super) fn make_whole(&mut self, device: &D) -> Result<(), D> {
         while let Some((place, rows)) = self.rows.pop_first() {
             if let Some(value) = &mut self.entries[place].value {
@@ -16,9 +16,9 @@ impl<D: Kernels> Gradients<D> {
         Ok(())
     }
 
-    /// Adds the sparse gradients of `grads` to this sum where it is sparse too, or has none, unless `found` is raised. Returns the set that
-    /// is still to be added: where a sum and a gradient are of two kinds, both are whole. The gradients that were added stay in it,
-    /// so that their sums are marked as begun.
+    /// Adds the sparse gradients of `grads` to this sum if the sum is sparse too, or has not begun, unless `found` is raised. Returns the set that is
+    /// still to be added. If one of a sum and a gradient is dense, both become dense. The added gradients stay in the returned set, so that their
+    /// sums are marked as begun.
     pub(super) fn join_sparse<'g>(
         &mut self,
         device: &D,

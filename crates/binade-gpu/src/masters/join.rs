@@ -23,7 +23,7 @@ impl<D: Kernels> Masters<D> {
         Ok(Self { kept, states, counts, attempts: Arc::default(), driver })
     }
 
-    /// Moves the parameters by another configuration from the next step on.
+    /// Sets another configuration, which applies from the next step on.
     pub(super) fn set_config(&mut self, device: &D, config: &OptimizerConfig) -> Result<(), D> {
         device.check_owner(&self.counts)?;
         config.check_kernels(D::NAME, D::steps_by, D::takes_bf16_state)?;
@@ -34,8 +34,8 @@ impl<D: Kernels> Masters<D> {
         self.driver.plan_changed(device, &self.kept)
     }
 
-    /// Adds parameters, and moves all by `config` from the next step on; changes nothing where it fails. Counts go over on the device,
-    /// so that nothing is waited for but where [`new`](Self::new) would wait too.
+    /// Adds parameters, and applies `config` to all from the next step on. It changes nothing if it fails. Counts are copied on the device, so it
+    /// waits only where [`new`](Self::new) would wait too.
     pub(super) fn join(
         &mut self,
         device: &D,
@@ -54,7 +54,7 @@ impl<D: Kernels> Masters<D> {
         let states = new_states(device, &mut kept, &more, config, first)?;
         let count = before + states.len();
         let counts = device.grown(&self.counts, Self::count_bytes(count))?;
-        // The last that can fail, so that a join that is refused has changed nothing.
+        // The last call that can fail, so that a refused join has changed nothing.
         self.driver.change(device, &counts, [before, count], config.counts_lost_updates)?;
 
         self.counts = counts;
@@ -64,7 +64,7 @@ impl<D: Kernels> Masters<D> {
         Ok(())
     }
 
-    /// Returns the bytes of the counts of this many parameters; of one at least, as no kernel takes an empty buffer.
+    /// Returns the bytes of the counts of this many parameters, and at least of one, since no kernel takes an empty buffer.
     pub(super) fn count_bytes(parameters: usize) -> usize {
         D::StepState::COUNT_BYTES * parameters.max(1)
     }
@@ -73,7 +73,7 @@ impl<D: Kernels> Masters<D> {
 /// State of a new parameter, and the parameter as it is to be stored.
 type NewState<D> = (ParamState<D>, Tensor<D>);
 
-/// Returns the states of `params`, which are told to `kept` and numbered from `first` on.
+/// Returns the states of `params`, which are added to `kept` and numbered from `first` on.
 fn new_states<D: Kernels>(
     device: &D,
     kept: &mut HostMasters,
@@ -94,7 +94,7 @@ fn new_states<D: Kernels>(
     (first..).zip(params).map(one).collect()
 }
 
-/// Refuses a parameter in memory that another program has lent to be read.
+/// Returns an error for a parameter in memory that another program has lent read-only.
 pub(super) fn check_writable<D: Kernels>(device: &D, params: &[Named<Tensor<D>>]) -> Result<(), D> {
     match params.iter().find(|param| !device.is_writable(param.value.buffer())) {
         Some(param) => Err(Error::ReadOnly { name: param.name.clone() }),

@@ -8,13 +8,13 @@ use std::borrow::Cow;
 /// The master of one parameter on the device.
 #[derive(Debug)]
 pub enum MasterState<D: Kernels> {
-    /// None: the parameter is its own master, or has none.
+    /// No tensor: the parameter is its own master, or has none.
     None,
     /// An `f32` copy.
     Copy(Tensor<D>),
     /// Lower halves, as bits in a tensor of the parameter's type.
     Remainder(Tensor<D>),
-    /// None: steps round at random.
+    /// No tensor: steps round stochastically.
     Stochastic {
         /// The seed of the random words.
         seed: u64,
@@ -32,7 +32,7 @@ pub struct ScaledMaster<D: Kernels> {
     pub values: Tensor<D>,
     /// The exponent, one `i32`.
     pub exponent: Tensor<D>,
-    /// Scratch that one kernel of a step leaves to the next.
+    /// Scratch memory that one kernel of a step passes to the next.
     pub between: BufferOf<D>,
 }
 
@@ -105,7 +105,7 @@ impl<D: Kernels> MasterState<D> {
             Self::None => (0, 0),
             Self::Copy(_) => (1, 0),
             Self::Remainder(_) => (2, 0),
-            // It was low once, and someone has widened it since: nothing is cut off.
+            // The parameter had sixteen bits and was widened since: nothing is rounded.
             Self::Stochastic { .. } if now == DType::F32 => (0, 0),
             Self::Stochastic { seed } => (3, *seed),
             Self::Kahan(_) => (4, 0),

@@ -29,7 +29,7 @@ pub struct Masters<D: Kernels> {
     states: Vec<ParamState<D>>,
     /// Steps applied to each parameter, by number.
     counts: BufferOf<D>,
-    /// Number of steps that were asked for, replays among them: at least as many as were applied.
+    /// Number of requested steps, including replays, which is at least the number of applied steps.
     attempts: Arc<AtomicU64>,
     driver: D::StepState,
 }
@@ -41,12 +41,11 @@ impl<D: Kernels> Masters<D> {
         (masters, self.states.iter().map(ParamState::moment_bytes).sum())
     }
 
-    /// Waits for the device and returns a parameter's master and moments, as `f32`, and the steps applied to it: for a checkpoint
-    /// or a test.
+    /// Waits for the device and returns a parameter's master and moments, as `f32`, and its number of applied steps, for a checkpoint or a test.
     ///
     /// # Errors
     ///
-    /// When the device fails.
+    /// Returns an error if the device fails.
     pub fn read(&self, device: &D, name: &str) -> Result<Option<HostParamState>, D> {
         let Some(state) = self.state(name) else { return Ok(None) };
         let (number, counts) = (state.number as usize, self.read_counts(device)?);
@@ -56,12 +55,11 @@ impl<D: Kernels> Masters<D> {
         Ok(Some(HostParamState { lost, ..state.read(device, applied)? }))
     }
 
-    /// Waits for the device and returns what the last step of each parameter lost, together; `None` where the configuration does not ask
-    /// for it.
+    /// Waits for the device and returns the lost updates of all parameters' last steps together; `None` if the configuration does not count them.
     ///
     /// # Errors
     ///
-    /// When the device fails.
+    /// Returns an error if the device fails.
     pub fn lost_updates(&self, device: &D) -> Result<Option<LostUpdates>, D> {
         let add = |mut all: LostUpdates, one| {
             all += one;
@@ -87,7 +85,7 @@ impl<D: Kernels> Masters<D> {
         counts.chunks_exact(D::StepState::COUNT_BYTES).map(steps).collect()
     }
 
-    /// Waits for the device and returns what each parameter's last step lost, by number.
+    /// Waits for the device and returns the lost updates of each parameter's last step, by number.
     fn read_lost(
         &self,
         device: &D,

@@ -6,7 +6,7 @@ use binade_core::{DType, Element, Named, RawTensor, TensorSpec};
 use binade_master_weights::{HostParamState, OptimizerConfig, SavedParameter, StateKind};
 use std::collections::HashMap;
 
-/// Tensors of one parameter's state, on their way into it.
+/// Loaded tensors of one parameter's state.
 pub(super) type StateTensors<D> = HashMap<StateKind, Tensor<D>>;
 
 /// The optimizer's state of one parameter: its master, its moments and its running norm.
@@ -94,7 +94,7 @@ impl<D: Kernels> ParamState<D> {
         }
     }
 
-    /// Returns the parts that are saved but for the count of steps; a number has no tensor.
+    /// Returns the saved parts except for the step count; a number has no tensor.
     fn parts(&self) -> Vec<(StateKind, Option<&Tensor<D>>)> {
         let moments = self.moments.iter().zip(0..).filter_map(|(moment, place)| {
             let moment = moment.as_ref()?;

@@ -1,4 +1,4 @@
-//! The rules of a configuration as the step's kernels take them, and what depends on the count of applied steps.
+//! Rules of a configuration in the layout of the step's kernels, and their constants that depend on the count of applied steps.
 
 use binade_master_weights::{Corrected, Correction, StepConstants, UpdateRule};
 use bytemuck::{Pod, Zeroable};
@@ -12,7 +12,7 @@ const FIRST: u64 = 1024;
 pub struct Rules<B> {
     /// The rules in force, each once.
     pub listed: Vec<UpdateRule>,
-    /// Tables of the corrections in force: a schedule of betas would fill the memory with earlier ones.
+    /// Tables of the current corrections. Earlier tables are dropped, since a schedule of betas would fill the memory with them.
     tables: Vec<CorrectionTable>,
     /// All tables behind each other.
     buffer: Option<Arc<B>>,
@@ -31,11 +31,11 @@ pub struct RuleNumbers {
     pub has_divisors: u32,
 }
 
-/// A table of one correction, which the device indexes by its own count of applied steps.
+/// Table of one correction, which the device indexes by its own count of applied steps.
 ///
-/// It has a row for every count that the device can have come to. Before the count passes its end, a table of twice the length takes its
-/// place. The table of a bias ends where the bias has faded: after 17,000 steps at a beta2 of 0.999, which is 280 kB. The table of a decay
-/// has no end.
+/// It has a row for every count that the device can have reached. A table of twice the length replaces it before the count passes its end. The table
+/// of a bias correction ends once the correction has no effect: after 17,000 steps at a beta2 of 0.999, which is 280 kB. The table of a decay has no
+/// end.
 #[derive(Debug)]
 struct CorrectionTable {
     of: Correction,
@@ -90,7 +90,7 @@ impl<B> Rules<B> {
         u32::try_from(place).unwrap_or(u32::MAX)
     }
 
-    /// Makes tables for the rules in force, on a device that may come to apply its step number `attempts`.
+    /// Makes tables for the current rules, on a device that may apply up to `attempts` steps.
     pub fn need(&mut self, attempts: u64) {
         let needed: Vec<_> = self.listed.iter().filter_map(UpdateRule::correction).collect();
         self.retain(&self.listed.clone());
@@ -101,8 +101,8 @@ impl<B> Rules<B> {
         }
     }
 
-    /// Makes a table of `of` to where it ends, for a device whose count the host does not know. Returns false if that takes more than
-    /// `most` rows, as the table of a decay always does.
+    /// Makes the complete table of `of`, for a device whose count the host does not know. Returns false if it needs more than `most` rows, as the
+    /// table of a decay always does.
     pub fn need_whole(&mut self, of: Correction, most: u64) -> bool {
         if matches!(of, Correction::LrDecay(_)) {
             return false;

@@ -29,11 +29,11 @@ pub struct Step<'a, D: Kernels> {
     matched: &'a [Option<Matched>],
     /// The gradients.
     pub grads: &'a Gradients<D>,
-    /// The verdict, by which the device applies or skips the step.
+    /// Found-inf result, by which the device applies or skips the step.
     pub found: &'a Found<D>,
 }
 
-/// A parameter that a step moves.
+/// Parameter that a step updates.
 #[derive(Debug)]
 pub struct StepParam<'a, D: Kernels> {
     /// The parameter.
@@ -51,7 +51,7 @@ pub struct StepParam<'a, D: Kernels> {
 }
 
 impl<D: Kernels> Step<'_, D> {
-    /// Returns the parameters that move.
+    /// Returns the parameters that the step updates.
     pub fn moving(&self) -> impl Iterator<Item = StepParam<'_, D>> {
         self.params.iter().zip(self.matched).filter_map(|(param, matched)| {
             let Matched { id, grad: place } = (*matched)?;
@@ -97,10 +97,10 @@ impl<D: Kernels> MasterWeights for Gpu<'_, D> {
         params.iter().try_for_each(|param| device.check_owner(param.value.buffer()))?;
         let matched = &masters.matched(params, &grads)?;
         if let Err(none) = require_gradients(matched) {
-            // Other devices' gradients may have raised it. Only here does a step wait for what the device knows.
+            // Other devices' gradients may have raised the result. Only here does a step wait for the device.
             return if found.is_raised(device)? { Ok(()) } else { Err(none.into()) };
         }
-        // Others that hold a parameter keep its bits.
+        // Other owners of a parameter keep its old bits.
         let moving = params.iter_mut().zip(matched).filter(|(_, grad)| grad.is_some());
         moving
             .map(|(param, _)| &mut param.value)
@@ -122,7 +122,7 @@ impl<D: Kernels> MasterWeights for Gpu<'_, D> {
 }
 
 impl<D: Kernels> Masters<D> {
-    /// Returns each parameter's gradient; all of them fit, or an error before anything has moved.
+    /// Returns each parameter's gradient, or an error before any update if one does not fit.
     fn matched(
         &self,
         params: &[Named<Tensor<D>>],

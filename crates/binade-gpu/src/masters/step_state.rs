@@ -1,4 +1,4 @@
-//! The driver's part of an optimizer's state: the tables that a step's kernels read, and their launches.
+//! Driver's part of the optimizer state: the tables that a step's kernels read, and their launches.
 
 use super::Step;
 use crate::{BufferOf, Kernels, Result};
@@ -9,22 +9,22 @@ use std::fmt;
 ///
 /// Applied steps are counted on the device, in a buffer that [`Masters`](super::Masters) keeps.
 pub trait StepState<D: Kernels<StepState = Self>>: fmt::Debug + Sized {
-    /// Bytes of a parameter's count, of which the first eight are the number of applied steps, little-endian.
+    /// Bytes of a parameter's count. The first eight are the number of applied steps, little-endian.
     const COUNT_BYTES: usize;
 
     /// Returns the state of this many parameters.
     ///
     /// # Errors
     ///
-    /// Where the device fails or has no room.
+    /// Returns an error if the device fails or has too little memory.
     fn new(device: &D, parameters: usize, counts_lost: bool) -> Result<Self, D>;
 
-    /// Refuses a configuration that captured steps cannot be told of, before anything has changed. `joining` are names of parameters that
-    /// are about to join.
+    /// Checks, before anything changes, that captured steps can take a new configuration. `joining` are the names of the parameters that are about to
+    /// join.
     ///
     /// # Errors
     ///
-    /// Where a captured step stands in the way.
+    /// Returns an error if a captured step prevents the change.
     fn admits(
         &mut self,
         _device: &D,
@@ -35,12 +35,12 @@ pub trait StepState<D: Kernels<StepState = Self>>: fmt::Debug + Sized {
         Ok(())
     }
 
-    /// Forgets the rules in force, makes room for parameters that have joined, and counts lost updates from now on, or no more.
-    /// `counts` has the counts of all, of which those of the first `before` were there. Changes nothing where it fails.
+    /// Discards the current rules, makes room for joined parameters, and starts or stops counting lost updates. `counts` has the counts of all
+    /// parameters; the first `before` are the earlier ones. It changes nothing if it fails.
     ///
     /// # Errors
     ///
-    /// Where the device fails or has no room.
+    /// Returns an error if the device fails or has too little memory.
     fn change(
         &mut self,
         device: &D,
@@ -49,27 +49,27 @@ pub trait StepState<D: Kernels<StepState = Self>>: fmt::Debug + Sized {
         counts_lost: bool,
     ) -> Result<(), D>;
 
-    /// Tells captured steps of another configuration in force.
+    /// Passes a new configuration to captured steps.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn plan_changed(&mut self, _device: &D, _kept: &HostMasters) -> Result<(), D> {
         Ok(())
     }
 
-    /// Counts a step that is asked for and launches it. Its parameters' memory is their own.
+    /// Counts a requested step and launches it. The memory of its parameters is unshared.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn step(&mut self, device: &D, step: Step<'_, D>) -> Result<(), D>;
 
-    /// Waits for the device and returns the updates that each parameter's last step lost. `counts` reads the parameters' counts.
+    /// Waits for the device and returns the lost updates of each parameter's last step. `counts` reads the parameters' counts.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn read_lost(
         &self,
         device: &D,

@@ -1,4 +1,4 @@
-//! A buffer of the pool.
+//! Buffers of the pool.
 
 use super::{Addressed, Memory, Pool};
 use std::{
@@ -9,8 +9,8 @@ use std::{
     },
 };
 
-/// Returns true if nobody else holds it, weak references aside. The fence orders the reads that the last other owner asked for
-/// before it dropped its clone: the count alone would not.
+/// Returns true if there is no other strong reference. The fence orders the reads that the last other owner made before it dropped its clone: the
+/// count alone would not.
 pub fn is_alone<T: ?Sized>(shared: &Arc<T>) -> bool {
     let is_alone = Arc::strong_count(shared) == 1;
     fence(Ordering::Acquire);

@@ -1,6 +1,6 @@
-//! Idle buffers by size: an allocation that has been made once costs nothing the second time.
+//! Pool of idle buffers by size, so that repeated allocations cost nothing.
 //!
-//! All work of a device is in one order, so that a buffer's next user comes behind its last one, and neither waits.
+//! All work of a device is in one order, so a buffer's next user runs after its last one, without waiting.
 
 use crate::lock;
 use std::{
@@ -63,7 +63,7 @@ pub trait Memory: fmt::Debug + Send + Sync + Sized + 'static {
     /// Returns the bytes of the allocation.
     fn bytes(&self) -> usize;
 
-    /// Returns memory that nobody holds any more to be kept idle, or nothing where `state` keeps it.
+    /// Returns unused memory that the pool keeps idle, or `None` if `state` keeps it.
     #[must_use]
     fn retire(self, state: &Self::State) -> Option<Self>;
 
@@ -73,7 +73,7 @@ pub trait Memory: fmt::Debug + Send + Sync + Sized + 'static {
     }
 }
 
-/// Memory that kernels are given by its address.
+/// Memory that is passed to kernels by address.
 pub trait Addressed: Memory {
     /// Returns the device address of its first byte.
     fn address(&self) -> u64;
@@ -107,7 +107,7 @@ impl<M: Memory> Pool<M> {
         Some(rounded.min(self.most / self.least * self.least)).filter(|rounded| *rounded >= bytes)
     }
 
-    /// Takes the idle memory of this rounded size that was given back last, among that which `may_take` accepts.
+    /// Takes the most recently returned idle memory of this rounded size that `may_take` accepts.
     pub fn take(&self, rounded: usize, may_take: impl Fn(&M) -> bool) -> Option<M> {
         let mut idle = lock(&self.idle);
         let idle = idle.get_mut(&rounded)?;
@@ -121,7 +121,7 @@ impl<M: Memory> Pool<M> {
         self.meter.add(bytes);
     }
 
-    /// Keeps memory that nobody holds any more, unless the driver's state takes it.
+    /// Keeps unused memory, unless the driver's state takes it.
     pub fn give(&self, memory: M) {
         let Some(memory) = memory.retire(&self.state) else { return };
         let bytes = memory.bytes();

@@ -8,20 +8,20 @@ use binade_core::ops::{
     shape::{Pooling, Windows},
 };
 
-/// Windows of an average pooling as kernels read them: `Pooling` of `avg_pool2d.cu`, and the last parameters of `avg_pool2d.wgsl`.
+/// Windows of an average pooling in the layout of kernels: `Pooling` of `avg_pool2d.cu`, and the last parameters of `avg_pool2d.wgsl`.
 #[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct PoolingBits {
     /// Windows along rows and columns: image, count, both parts of the step, length and padding.
     pub windows: [[u32; 6]; 2],
-    /// Number that sums are divided by; 0 for the number of a window's elements in the image.
+    /// Divisor of sums; 0 stands for the number of a window's elements inside the image.
     pub divisor: u32,
     /// Elements from one pixel of a channel to the next.
     pub pixel: u32,
 }
 
 impl PoolingBits {
-    /// Returns the windows in the 32 bits that kernels compute places in; `None` if they do not fit.
+    /// Returns the windows in the 32-bit numbers of kernels; `None` if they do not fit.
     pub fn new(pooling: &Pooling) -> Option<Self> {
         let [rows, columns] = pooling.windows.map(words);
         let divisor = u32::try_from(pooling.divisor.unwrap_or_default()).ok()?;
@@ -43,12 +43,11 @@ fn words(windows: Windows) -> Option<[u32; 6]> {
 
 /// Driver with kernels of average pooling.
 pub trait AvgPool2dKernels: Driver {
-    /// Computes the last tensor, which has an element, by this kernel: the means of images, or the images' gradient from that of
-    /// the means.
+    /// Computes the last tensor, which is not empty, by this kernel: the means of images, or the images' gradient from that of the means.
     ///
     /// # Errors
     ///
-    /// For planes beyond 32 bits; where the device fails.
+    /// Returns an error for planes beyond 32 bits, and if the device fails.
     fn launch_avg_pool2d(
         &self,
         kernel: &'static str,

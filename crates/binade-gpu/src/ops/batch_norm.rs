@@ -8,7 +8,7 @@ use crate::{Driver, Gpu, Result, Tensor};
 use binade_core::ops::{BatchNormConfig, BatchNormOutput, NormGrads, OpInvocation, RunningStats};
 use binade_core::{DType, TensorSpec};
 
-/// Normalisation over the batch: its operands, and its result.
+/// Operands and result of a normalisation over the batch.
 #[derive(Debug)]
 pub struct NormCall<'a, D: Driver> {
     /// Tensor to normalise.
@@ -19,13 +19,13 @@ pub struct NormCall<'a, D: Driver> {
     pub bias: &'a Tensor<D>,
     /// Running statistics.
     pub running: &'a RunningStats<Tensor<D>>,
-    /// Number added to the variance, and the batch's weight in the running statistics, 0 if they do not move.
+    /// Number added to the variance, and the batch's weight in the running statistics; 0 leaves them unchanged.
     pub config: BatchNormConfig,
     /// Tensor to compute.
     pub result: &'a Tensor<D>,
 }
 
-/// Gradient of a normalisation by given statistics, and the operands of its passes.
+/// Operands of the backward passes of a normalisation by given statistics.
 #[derive(Debug)]
 pub struct NormStep<'a, D: Driver> {
     /// Gradient of the result.
@@ -40,11 +40,11 @@ pub struct NormStep<'a, D: Driver> {
 
 /// Driver with kernels of normalisation over the batch.
 pub trait BatchNormKernels: Driver {
-    /// Normalises by the batch's statistics, weight and bias, and computes the running statistics moved by them.
+    /// Normalises by the batch's statistics, weight and bias, and computes the updated running statistics.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_batch_norm(
         &self,
         call: &NormCall<'_, Self>,
@@ -55,21 +55,21 @@ pub trait BatchNormKernels: Driver {
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_batch_norm_inference(&self, call: &NormCall<'_, Self>) -> Result<(), Self>;
 
     /// Computes the gradients of input, weight and bias.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_batch_norm_backward(&self, call: &NormBackward<'_, Self>) -> Result<(), Self>;
 
-    /// Computes mean and unbiased variance of the batch. `zeros` has a 0 for each channel.
+    /// Computes mean and unbiased variance of each channel of the batch. `zeros` has a 0 for each channel.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_batch_norm_stats(
         &self,
         input: &Tensor<Self>,
@@ -77,22 +77,22 @@ pub trait BatchNormKernels: Driver {
         to: &RunningStats<Tensor<Self>>,
     ) -> Result<(), Self>;
 
-    /// Computes the sums `[2, C]` of the gradient times the normal input, and of the gradient. The input has an element.
+    /// Computes the sums `[2, C]` of the gradient times the normalised input, and of the gradient. The input is not empty.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_batch_norm_grad_sums(
         &self,
         step: &NormStep<'_, Self>,
         sums: &Tensor<Self>,
     ) -> Result<(), Self>;
 
-    /// Computes the input's gradient from means `[2, C]`. The input has an element.
+    /// Computes the input's gradient from means `[2, C]`. The input is not empty.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_batch_norm_input_grad(
         &self,
         step: &NormStep<'_, Self>,

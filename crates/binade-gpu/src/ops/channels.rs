@@ -4,14 +4,14 @@ use crate::{Driver, Result, Tensor};
 use binade_core::DType;
 use binade_core::ops::shape;
 
-/// Tensor seen by its channels: `[outer, channels, inner]`.
+/// Shape of a tensor as `[outer, channels, inner]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Channels {
     /// Extent of the axes before the channels.
     pub outer: usize,
     /// Number of channels.
     pub count: usize,
-    /// Extent of the axes behind the channels.
+    /// Extent of the axes after the channels.
     pub inner: usize,
 }
 
@@ -42,14 +42,14 @@ pub trait ChannelKernels: Driver {
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_bias_add(&self, tensors: [&Tensor<Self>; 3], of: Channels) -> Result<(), Self>;
 
     /// Sums each channel's elements into `result`, a vector, rounded once; 0 of no elements.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_channel_sums(
         &self,
         values: &Tensor<Self>,
@@ -57,11 +57,11 @@ pub trait ChannelKernels: Driver {
         result: &Tensor<Self>,
     ) -> Result<(), Self>;
 
-    /// Sums each column of a matrix of so many rows as [`launch_channel_sums`](Self::launch_channel_sums) does.
+    /// Sums each column of a matrix with this many rows, as [`launch_channel_sums`](Self::launch_channel_sums) does.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_column_sums(
         &self,
         values: &Tensor<Self>,

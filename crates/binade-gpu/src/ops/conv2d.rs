@@ -95,15 +95,14 @@ impl Layer {
 
 /// Driver with kernels of convolutions.
 pub trait Conv2dKernels: ChannelKernels + PermuteKernels {
-    /// True if kernels take images with the channels last, and with them weights `[O, KH, KW, C / groups]`. Otherwise such images are
-    /// permuted before and after.
+    /// True if kernels support channels-last images, with weights `[O, KH, KW, C / groups]`. Otherwise such images are permuted before and after.
     const TAKES_CHANNELS_LAST: bool;
 
     /// Returns the convolution of operands that have been checked.
     ///
     /// # Errors
     ///
-    /// For extents that the device does not count; where it fails.
+    /// Returns an error for dimensions beyond the range that kernels count, and if the device fails.
     fn launch_conv2d(
         &self,
         operands: [&Tensor<Self>; 2],
@@ -111,8 +110,7 @@ pub trait Conv2dKernels: ChannelKernels + PermuteKernels {
         layer: &Layer,
     ) -> Result<Tensor<Self>, Self>;
 
-    /// Computes the gradient of the weight, and that of the input if there is memory for it, from the result's, the input and the
-    /// weight.
+    /// Computes the gradient of the weight, and of the input if a tensor for it is given, from the result's gradient, the input and the weight.
     ///
     /// # Errors
     ///
@@ -181,7 +179,7 @@ impl<D: Conv2dKernels> binade_core::ops::Conv2d for Gpu<'_, D> {
     }
 }
 
-/// Returns the configuration with the channels first, if they are last and the driver's kernels do not take them so.
+/// Returns the configuration with channels first, if they are last and the driver's kernels do not support that.
 fn permuted<D: Conv2dKernels>(config: Conv2dConfig) -> Option<Conv2dConfig> {
     let is_taken = D::TAKES_CHANNELS_LAST || config.layout == ChannelsFirst;
     (!is_taken).then_some(Conv2dConfig { layout: ChannelsFirst, ..config })
@@ -210,7 +208,7 @@ fn backward_layer<D: Driver>(
     Ok(Layer::new(input, weight, grad.shape(), config))
 }
 
-/// Returns the gradients of weight and bias, and computes the input's if there is memory for it.
+/// Returns the gradients of weight and bias, and computes the input's if a tensor for it is given.
 fn weight_grads<D: Conv2dKernels>(
     gpu: &Gpu<'_, D>,
     [grad, input, weight]: [&Tensor<D>; 3],

@@ -5,13 +5,13 @@ use crate::{Driver, Gpu, Result, Tensor};
 use binade_core::DType;
 use binade_core::ops::OpInvocation;
 
-/// Driver with kernels of cross-entropy. A label that names no class is noted on the device.
+/// Driver with kernels of cross-entropy. The device records a label that is out of range.
 pub trait CrossEntropyKernels: Driver {
-    /// Computes the mean over the rows of logits, an f32 scalar; NaN of no rows.
+    /// Computes the mean loss over the rows of logits, an f32 scalar; NaN without rows.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_cross_entropy(
         &self,
         logits: &Tensor<Self>,
@@ -19,11 +19,11 @@ pub trait CrossEntropyKernels: Driver {
         result: &Tensor<Self>,
     ) -> Result<(), Self>;
 
-    /// Computes the last tensor, the gradient of the logits, from the mean's, the logits and the labels.
+    /// Computes the last tensor, the gradient of the logits, from the mean's gradient, the logits and the labels.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_cross_entropy_backward(&self, tensors: [&Tensor<Self>; 4]) -> Result<(), Self>;
 }
 

@@ -6,7 +6,7 @@ use binade_core::ops::OpInvocation;
 use binade_core::{TensorSpec, stochastic::threshold};
 
 impl<D: PointwiseKernels> binade_core::ops::Dropout for Gpu<'_, D> {
-    /// Reads the key on the device, when the kernel runs.
+    /// Dropout by a key that the kernel reads on the device.
     fn dropout(&self, input: &Tensor<D>, key: &Tensor<D>, p: f32) -> Result<Tensor<D>, D> {
         let call = OpInvocation::Dropout { p };
         let TensorSpec { dtype, shape } = check(self.0, &call, &[input, key])?;

@@ -5,25 +5,25 @@ use crate::{Driver, Gpu, Result, Tensor};
 use binade_core::TensorSpec;
 use binade_core::ops::OpInvocation;
 
-/// Driver with kernels of an embedding. An index that names no row is noted on the device.
+/// Driver with kernels of an embedding. The device records an index outside the table.
 pub trait EmbeddingKernels: Driver {
-    /// Copies the row of the first operand, the table, that each index of the second names.
+    /// Copies, for each index in the second operand, the row of the first operand, the table.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_embedding(
         &self,
         operands: [&Tensor<Self>; 2],
         result: &Tensor<Self>,
     ) -> Result<(), Self>;
 
-    /// Sums for each row of `result`, the table's gradient, the gradients of the indices that name it, in their order. Operands are
-    /// gradient and indices.
+    /// Computes `result`, the table's gradient: each row is the sum of the gradients of its indices, in their order. The operands are gradient and
+    /// indices.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_embedding_backward(
         &self,
         operands: [&Tensor<Self>; 2],

@@ -25,18 +25,18 @@ pub struct Matrices<'a, D: Driver> {
     pub transposed: bool,
 }
 
-/// Product `C = op(A)·op(B) + bias`, or its rectified linear unit, for each of a batch, accumulated in f32 and rounded once.
+/// Batch of products `C = op(A)·op(B) + bias`, optionally with a ReLU, accumulated in f32 and rounded once.
 #[derive(Debug)]
 pub struct Gemm<'a, D: Driver> {
     /// Matrices `[m, k]`, or `[k, m]` if transposed.
     pub a: Matrices<'a, D>,
-    /// Matrices `[k, n]`, or `[n, k]` if transposed; of A's type.
+    /// Matrices `[k, n]`, or `[n, k]` if transposed, with A's type.
     pub b: Matrices<'a, D>,
     /// Vector `[n]` of A's type, added to every row.
     pub bias: Option<&'a Tensor<D>>,
-    /// True if results that are not positive become +0; NaN stays.
+    /// True if results that are not positive become +0; NaN stays NaN.
     pub relu: bool,
-    /// Results `[m, n]` of A's type or f32, not transposed: new memory, of which no clone exists.
+    /// Results `[m, n]` of A's type or f32, not transposed. Their memory is new and not shared.
     pub c: Matrices<'a, D>,
     /// Rows of a result.
     pub m: usize,
@@ -46,11 +46,11 @@ pub struct Gemm<'a, D: Driver> {
     pub k: usize,
     /// Number of products of a group.
     pub batch: usize,
-    /// Number of groups, each a batch of its own; without a bias if there are several.
+    /// Number of groups, each with its own batch. Several groups have no bias.
     pub groups: usize,
     /// Elements of A, B and C from one group to the next.
     pub group_steps: [usize; 3],
-    /// True if each product has the bits that it has alone, whatever the batch: [`Bmm`](binade_core::ops::Bmm) promises that.
+    /// True if the bits of each product must not depend on the batch, as [`Bmm`](binade_core::ops::Bmm) promises.
     pub by_pair: bool,
 }
 
@@ -108,7 +108,7 @@ impl<'a, D: Driver> Matrices<'a, D> {
         Self { transposed: !self.transposed, ..self }
     }
 
-    /// Describes the first matrix for every product.
+    /// Describes operands whose first matrix is used in every product.
     #[must_use]
     pub(super) fn shared(self) -> Self {
         Self { step: 0, ..self }
@@ -131,20 +131,20 @@ pub trait GemmKernels: ChannelKernels {
     ///
     /// # Errors
     ///
-    /// For extents that the device does not count; where it fails.
+    /// Returns an error for dimensions beyond the range that kernels count, and if the device fails.
     fn launch_gemm(&self, gemm: &Gemm<'_, Self>) -> Result<(), Self>;
 
-    /// Returns true if [`Gemm::relu`] is applied as the product is written. Otherwise it is a kernel of its own.
+    /// Returns true if [`Gemm::relu`] is fused with the product. Otherwise it is a separate kernel.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn fuses_relu(&self) -> Result<bool, Self> {
         Ok(false)
     }
 }
 
-/// Returns `x·Wᵀ + b`, or its rectified linear unit where `call` is `LinearRelu`.
+/// Returns `x·Wᵀ + b`, with a ReLU if `call` is `LinearRelu`.
 pub(super) fn affine<D: GemmKernels>(
     device: &D,
     call: &OpInvocation,

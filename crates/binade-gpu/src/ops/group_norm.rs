@@ -8,7 +8,7 @@ use crate::{Driver, Gpu, Result, Tensor};
 use binade_core::TensorSpec;
 use binade_core::ops::{NormGrads, OpInvocation};
 
-/// Tensor `[N, C, ..]` as runs of each sample's channels, and as rows of its groups.
+/// Dimensions of a tensor `[N, C, ..]`, seen as one run for each channel of each sample, or one row for each group.
 #[derive(Clone, Copy, Debug)]
 pub struct ChannelGroups {
     /// Number of samples.
@@ -49,11 +49,11 @@ impl ChannelGroups {
 
 /// Driver with kernels of normalisation over groups of channels.
 pub trait GroupNormKernels: Driver {
-    /// Normalises `input`, which has an element, by weight and bias.
+    /// Normalises `input`, which is not empty, by weight and bias.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_group_norm(
         &self,
         operands: [&Tensor<Self>; 3],
@@ -62,11 +62,11 @@ pub trait GroupNormKernels: Driver {
         result: &Tensor<Self>,
     ) -> Result<(), Self>;
 
-    /// Computes the gradients of input, which has an element, weight and bias.
+    /// Computes the gradients of input, weight and bias. The input is not empty.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_group_norm_backward(
         &self,
         call: &NormBackward<'_, Self>,

@@ -5,7 +5,7 @@ use crate::{Driver, Gpu, Result, Tensor};
 use binade_core::TensorSpec;
 use binade_core::ops::{NormGrads, OpInvocation};
 
-/// Gradients of a normalisation, and operands that they are computed from.
+/// Operands of the backward pass of a normalisation, and the gradients to compute.
 #[derive(Debug)]
 pub struct NormBackward<'a, D: Driver> {
     /// Gradient of the result.
@@ -22,11 +22,11 @@ pub struct NormBackward<'a, D: Driver> {
 
 /// Driver with kernels of normalisation over the last axis.
 pub trait LayerNormKernels: Driver {
-    /// Normalises the rows of `input`, of which there is one with an element, by weight and bias.
+    /// Normalises the rows of `input` by weight and bias. There is at least one element.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_layer_norm(
         &self,
         operands: [&Tensor<Self>; 3],
@@ -34,11 +34,11 @@ pub trait LayerNormKernels: Driver {
         result: &Tensor<Self>,
     ) -> Result<(), Self>;
 
-    /// Computes the gradients of input, weight and bias. The parameters' are 0 without rows.
+    /// Computes the gradients of input, weight and bias. Without rows those of weight and bias are 0.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_layer_norm_backward(&self, call: &NormBackward<'_, Self>) -> Result<(), Self>;
 }
 
@@ -79,7 +79,7 @@ impl<D: LayerNormKernels> binade_core::ops::LayerNorm for Gpu<'_, D> {
     }
 }
 
-/// Allocates the gradients of a normalisation, unset.
+/// Allocates uninitialised gradients of a normalisation.
 pub(super) fn norm_grads<D: Driver>(
     device: &D,
     input: &Tensor<D>,

@@ -1,4 +1,4 @@
-//! Linear layer with the rectified linear unit behind it.
+//! Linear layer followed by a ReLU.
 
 use super::{
     PointwiseKernels, RowKernels,

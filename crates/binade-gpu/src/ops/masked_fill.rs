@@ -1,4 +1,4 @@
-//! One value in the place of masked elements.
+//! Replacement of masked elements by one value.
 
 use super::check;
 use crate::{Driver, Gpu, Result, Tensor};
@@ -7,11 +7,11 @@ use binade_core::ops::OpInvocation;
 
 /// Driver with a kernel that fills masked elements.
 pub trait MaskedFillKernels: Driver {
-    /// Copies the elements of `input`, of which there is one, to `result`, and stores `value` where `mask`, again and again, is not 0.
+    /// Copies the elements of `input`, which is not empty, to `result`, with `value` where `mask` is not 0. The mask is repeated over the input.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_masked_fill(
         &self,
         input: &Tensor<Self>,

@@ -11,7 +11,7 @@ pub trait MaxPool2dKernels: Driver {
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_max_pool2d(
         &self,
         tensors: [&Tensor<Self>; 2],
@@ -22,7 +22,7 @@ pub trait MaxPool2dKernels: Driver {
     ///
     /// # Errors
     ///
-    /// For planes of more elements than kernels count; where the device fails.
+    /// Returns an error for planes with more elements than kernels count, and if the device fails.
     fn launch_max_pool2d_backward(
         &self,
         tensors: [&Tensor<Self>; 3],

@@ -1,8 +1,8 @@
 //! Operations, named as in `binade_core::ops`, for every driver that has their kernels.
 //!
-//! An operation on one operand, a product and a sum of all elements is its row in the table of operations and its kernels, which
-//! have the names of its methods. Any other has a file, with its trait of `binade_core::ops` for [`Gpu`]. A method checks its operands by
-//! the rules that all devices share, allocates the result, and launches a kernel by its name. None waits for the device.
+//! Operations on one operand, products and sums of all elements need only a row in the table of operations and kernels with the names of their
+//! methods. Every other operation has a file, with its trait of `binade_core::ops` for [`Gpu`]. A method checks its operands by the rules that all
+//! devices share, allocates the result, and launches a kernel by its name. None waits for the device.
 
 mod channels;
 mod gemm;
@@ -143,7 +143,7 @@ fn product_grads<D: GemmKernels + PointwiseKernels>(
     }
 }
 
-/// Checks that the operands fit the method and are this device's, and returns the type and shape of the first result.
+/// Checks that the operands fit the method and belong to this device, and returns the type and shape of the first result.
 fn check<D: Driver>(
     device: &D,
     call: &OpInvocation,

@@ -5,13 +5,13 @@ use crate::{Driver, Gpu, Result, Tensor};
 use binade_core::TensorSpec;
 use binade_core::ops::{OpInvocation, shape::Part};
 
-/// Driver with kernels that copy a part of a tensor, or to it.
+/// Driver with kernels that copy from or to a part of a tensor.
 pub trait NarrowKernels: Driver {
-    /// Copies `part` of `whole`, which has an element, to `result`.
+    /// Copies `part` of `whole`, which is not empty, to `result`.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_narrow(
         &self,
         whole: &Tensor<Self>,
@@ -19,11 +19,11 @@ pub trait NarrowKernels: Driver {
         result: &Tensor<Self>,
     ) -> Result<(), Self>;
 
-    /// Copies `piece`, which has an element, to `part` of `whole`, whose other elements stay.
+    /// Copies `piece`, which is not empty, to `part` of `whole`. The other elements of `whole` stay unchanged.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_narrow_backward(
         &self,
         piece: &Tensor<Self>,

@@ -7,11 +7,11 @@ use binade_core::ops::{OpInvocation, shape::Permutation};
 
 /// Driver with a kernel that reorders axes.
 pub trait PermuteKernels: Driver {
-    /// Copies each element of `input` to its place in `result`, which has one, by axes of the result.
+    /// Copies each element of `input` to its position in `result`, which is not empty. `axes` has the axes of the result.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_permute(
         &self,
         input: &Tensor<Self>,

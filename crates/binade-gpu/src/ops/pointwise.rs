@@ -1,17 +1,17 @@
-//! Kernels that go through the elements one by one.
+//! Elementwise kernels.
 
 use super::check;
 use crate::{Driver, Result, Tensor};
 use binade_core::TensorSpec;
 use binade_core::ops::OpInvocation;
 
-/// Driver with kernels that go through the elements one by one.
+/// Driver with elementwise kernels.
 pub trait PointwiseKernels: Driver {
-    /// Computes `result` by a kernel from operands of its shape and element type.
+    /// Computes `result` by a kernel from operands with the same shape and element type.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_each(
         &self,
         kernel: &'static str,
@@ -23,15 +23,15 @@ pub trait PointwiseKernels: Driver {
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::Error::Unsupported) for an element type without kernels; where the device fails.
+    /// Returns [`Unsupported`](crate::Error::Unsupported) for an element type without kernels, and an error if the device fails.
     fn launch_fill(&self, value: f32, result: &Tensor<Self>) -> Result<(), Self>;
 
-    /// Computes the last tensor: multiplies elements of the first by `factor` whose random words, by the key in the second, are
-    /// `threshold` at least, and makes 0 of the others.
+    /// Computes the last tensor by dropout. Elements of the first whose random word, by the key in the second, is at least `threshold` are multiplied
+    /// by `factor`; the others become 0.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_dropout(
         &self,
         tensors: [&Tensor<Self>; 3],
@@ -40,7 +40,7 @@ pub trait PointwiseKernels: Driver {
     ) -> Result<(), Self>;
 }
 
-/// Applies the kernel of a method to operands of one shape and element type. The result is like them.
+/// Applies the kernel of a method to operands with the same shape and element type, which the result has too.
 pub(super) fn pointwise<D: PointwiseKernels>(
     device: &D,
     call: &OpInvocation,
@@ -52,7 +52,7 @@ pub(super) fn pointwise<D: PointwiseKernels>(
     Ok(result)
 }
 
-/// Returns the kernel of a method: its name, unless that is a function of C and of WGSL.
+/// Returns the kernel of a method. It has the method's name, unless that is a function of C and of WGSL.
 const fn kernel_of(call: &OpInvocation) -> &'static str {
     match call {
         OpInvocation::Div => "div_forward",

@@ -7,11 +7,11 @@ use binade_core::ops::OpInvocation;
 
 /// Driver with kernels of root mean square normalisation.
 pub trait RmsNormKernels: Driver {
-    /// Normalises the rows of `input`, of which there is one with an element, and multiplies them by `weight`.
+    /// Normalises the rows of `input`, and multiplies them by `weight`. There is at least one element.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_rms_norm(
         &self,
         operands: [&Tensor<Self>; 2],
@@ -19,12 +19,11 @@ pub trait RmsNormKernels: Driver {
         result: &Tensor<Self>,
     ) -> Result<(), Self>;
 
-    /// Computes the gradients of input and weight from `operands`: the result's gradient, input and weight. The weight's are 0
-    /// without rows.
+    /// Computes the gradients of input and weight from `operands`: the result's gradient, input and weight. Without rows the weight's gradient is 0.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_rms_norm_backward(
         &self,
         operands: [&Tensor<Self>; 3],

@@ -7,11 +7,11 @@ use binade_core::ops::OpInvocation;
 
 /// Driver with a kernel of rotary position embedding.
 pub trait RotaryEmbeddingKernels: Driver {
-    /// Rotates the pairs of `operands`' first, of which there is one, by the tables of cosines and of sines, each sine times `direction`.
+    /// Rotates the pairs of the first operand by the tables of cosines and sines; each sine is multiplied by `direction`. There is at least one pair.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_rotary_embedding(
         &self,
         operands: [&Tensor<Self>; 3],

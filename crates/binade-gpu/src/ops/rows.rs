@@ -7,11 +7,11 @@ use binade_core::ops::OpInvocation;
 
 /// Driver with kernels on the rows of the last axis.
 pub trait RowKernels: Driver {
-    /// Computes each row of `result` by a kernel from the same row of operands of its shape and element type. There is an element.
+    /// Computes each row of `result` by a kernel from the same row of operands with the same shape and element type. There is at least one element.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_rows(
         &self,
         kernel: &'static str,
@@ -20,7 +20,7 @@ pub trait RowKernels: Driver {
     ) -> Result<(), Self>;
 }
 
-/// Applies the kernel of a method to each row of operands of one shape and element type. The result is like them.
+/// Applies the kernel of a method to each row of operands with the same shape and element type, which the result has too.
 pub(super) fn by_row<D: RowKernels>(
     device: &D,
     call: &OpInvocation,

@@ -7,7 +7,7 @@ use binade_core::ops::{
 };
 use binade_core::{DType, TensorSpec};
 
-/// Operands of attention, and their extents.
+/// Operands of attention, and their dimensions.
 #[derive(Debug)]
 pub struct Attention<'a, D: Driver> {
     /// Queries, `[places, rows, width]`.
@@ -16,13 +16,13 @@ pub struct Attention<'a, D: Driver> {
     pub key: &'a Tensor<D>,
     /// Values, `[places, keys, columns]`.
     pub value: &'a Tensor<D>,
-    /// Terms of scores.
+    /// Mask that is added to the scores.
     pub mask: Option<&'a Tensor<D>>,
     /// Place of each matrix of scores in the mask; that of one matrix for all without a mask.
     pub mask_layout: MaskLayout,
     /// Factor of each product of a query and a key.
     pub scale: f32,
-    /// True if query `i` attends to keys `0..=i` alone.
+    /// True if query `i` attends only to keys `0..=i`.
     pub causal: bool,
     /// Product of the leading extents.
     pub places: usize,
@@ -67,22 +67,22 @@ impl<'a, D: Driver> Attention<'a, D> {
 
 /// Driver with kernels of attention.
 pub trait AttentionKernels: Driver {
-    /// Computes the output and each query's statistics, in memory that grows with the queries alone.
+    /// Computes the output and each query's statistics. The memory grows only with the number of queries.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_attention(
         &self,
         of: &Attention<'_, Self>,
         results: &AttentionOutput<Tensor<Self>>,
     ) -> Result<(), Self>;
 
-    /// Computes the gradients of query, key and value from that of the output, and from both results.
+    /// Computes the gradients of query, key and value from the output's gradient and both results of the forward pass.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_attention_backward(
         &self,
         of: &Attention<'_, Self>,

@@ -1,11 +1,11 @@
-//! Sums over whole tensors, and gradients that are one value everywhere.
+//! Sums over whole tensors, and their gradients, which are one value everywhere.
 
 use super::check;
 use crate::{Driver, Result, Tensor};
 use binade_core::ops::OpInvocation;
 use binade_core::{DType, TensorSpec};
 
-/// Scalar of all elements.
+/// Kind of reduction of all elements to a scalar.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Total {
     /// Sum; 0 of no elements.
@@ -18,12 +18,12 @@ pub enum Total {
 
 /// Driver with kernels of sums over whole tensors.
 pub trait TotalKernels: Driver {
-    /// Computes the f32 scalar `result` from operands of one shape and element type. The order of additions follows from the
-    /// number of elements alone.
+    /// Computes the f32 scalar `result` from operands with the same shape and element type. The order of additions depends only on the number of
+    /// elements.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_total(
         &self,
         total: Total,
@@ -31,11 +31,11 @@ pub trait TotalKernels: Driver {
         result: &Tensor<Self>,
     ) -> Result<(), Self>;
 
-    /// Fills `result` with a sum's gradient, or a mean's, which is divided by the number of elements.
+    /// Fills `result` with the gradient of a sum or a mean. That of a mean is divided by the number of elements.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](crate::Error::Unsupported) for an element type without kernels; where the device fails.
+    /// Returns [`Unsupported`](crate::Error::Unsupported) for an element type without kernels, and an error if the device fails.
     fn launch_spread(
         &self,
         total: Total,
@@ -43,11 +43,11 @@ pub trait TotalKernels: Driver {
         result: &Tensor<Self>,
     ) -> Result<(), Self>;
 
-    /// Computes the gradients of input and target, `2·(x − y)·grad / count` and its negative, from the loss's, input and target.
+    /// Computes the gradients of input and target, `2·(x − y)·grad / count` and its negative, from the loss's gradient, input and target.
     ///
     /// # Errors
     ///
-    /// Where the device fails.
+    /// Returns an error if the device fails.
     fn launch_mse_loss_backward(
         &self,
         operands: [&Tensor<Self>; 3],
@@ -68,7 +68,7 @@ pub(super) fn total<D: TotalKernels>(
     Ok(result)
 }
 
-/// Returns the gradient of all elements from the scalar's.
+/// Returns the gradient of all elements from the scalar's gradient.
 pub(super) fn spread<D: TotalKernels>(
     device: &D,
     total: Total,
