@@ -1,4 +1,4 @@
-//! wgpu as a driver of the shared host code.
+//! Implementation of the shared host code's `Driver` by wgpu.
 
 use crate::{
     Error, Tensor, Wgpu, WgpuError,
@@ -9,7 +9,7 @@ use binade_core::{DType, Names, cast::OnOverflow};
 use binade_gpu::{Driver, Rounding};
 use std::{ops::Range, sync::Arc};
 
-/// Elements of one tensor that shaders count: their places have 32 bits.
+/// Maximal number of elements of a tensor, since shaders index in 32 bits.
 const MOST_ELEMENTS: usize = u32::MAX as usize;
 
 impl Driver for Wgpu {

@@ -3,14 +3,14 @@
 use binade_core::ErrorKind;
 use binade_gpu::DriverError;
 
-/// Why the device refused an operation, or could not be opened.
+/// Error of an operation that the device refused, or of opening the device.
 pub type Error = binade_gpu::Error<WgpuError>;
 
 /// An error of wgpu or of the adapter's driver.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum WgpuError {
-    /// No driver that wgpu can use, or none of the name asked for.
+    /// No usable driver, or none with the requested name.
     #[error(
         "no wgpu adapter{}: found {}; install a GPU's Vulkan driver, or to run on the CPU `apt-get install libvulkan1 \
          mesa-vulkan-drivers`, and leave BINADE_WGPU_ADAPTER unset to take what there is",
@@ -18,12 +18,12 @@ pub enum WgpuError {
         if found.is_empty() { "none".to_owned() } else { found.join(", ") }
     )]
     NoAdapter {
-        /// The part of a name that was asked for.
+        /// Requested part of a name.
         wanted: Option<String>,
-        /// The names of the adapters that there are.
+        /// Names of the existing adapters.
         found: Vec<String>,
     },
-    /// An adapter that gives no device.
+    /// Adapter that cannot open a device.
     #[error("the adapter {adapter} gives no device: {cause}; update its driver")]
     NoDevice {
         /// Its name.
@@ -31,7 +31,7 @@ pub enum WgpuError {
         /// The driver's own words.
         cause: String,
     },
-    /// A device that failed, and with it everything that is on it.
+    /// Device that failed; all values on it are lost.
     #[error("the wgpu device is lost: {cause}; nothing on it can be used, open it again")]
     Lost {
         /// The driver's own words.
@@ -45,12 +45,12 @@ pub enum WgpuError {
         /// The call that failed.
         call: &'static str,
     },
-    /// A tensor larger than the device's largest buffer, or than one binding where an operation needs it whole.
+    /// Tensor larger than the device's largest buffer, or than one binding in an operation that needs the whole tensor.
     #[error("{bytes} bytes in one tensor, of which this device takes {most}; do it in parts")]
     TooLarge {
         /// Bytes asked for.
         bytes: usize,
-        /// Most bytes that there can be.
+        /// Maximal number of bytes.
         most: u64,
     },
     /// Any other error of wgpu or the driver.

@@ -1,9 +1,8 @@
-//! Indices and labels that name no row or class: the device notes one of them, and the host reports it.
+//! Indices and labels that are out of range: the device records one of them, and the host reports it.
 //!
-//! The host cannot know them and must not wait to ask. A shader that meets one never reads beyond the table, gives NaN, and
-//! leaves operation, index and position in one record of the device. All that the host reads brings the record along. The error
-//! is given once, and the record is empty again: of several under way any one is reported. Until an operation with indices is
-//! dispatched there is no record.
+//! The host cannot know them, and must not wait for the device. A shader that meets one never reads beyond the table, gives NaN, and writes
+//! operation, index and position to one record on the device. Every read of the host also copies the record. The error is reported once, and the
+//! record is then emptied; of several invalid indices any one is reported. The record is created when the first operation with indices is dispatched.
 
 use crate::{Error, Wgpu, dispatch::Bound, memory::Buffer, readback::Readback};
 use binade_core::Op;

@@ -1,4 +1,4 @@
-//! Gradients as shaders are given them.
+//! Gradients in the layout of shaders.
 
 use crate::{
     Error, Gradients, Tensor, Wgpu,
@@ -8,22 +8,22 @@ use crate::{
     },
 };
 
-/// The words that say which entries are present.
+/// Returns the words that record which entries are present.
 pub(crate) fn flags(grads: &Gradients, wgpu: &Wgpu) -> Result<Bound, Error> {
     Ok(Bound::whole(grads.present.as_ref().unwrap_or(&wgpu.fixed()?.there)))
 }
 
-/// The index of an entry's word among [`flags`].
+/// Returns the index of an entry's word among [`flags`].
 pub(crate) fn flag(grads: &Gradients, place: usize) -> u32 {
     if grads.present.is_some() { count(place) } else { 0 }
 }
 
-/// The factors that the values are still to be multiplied by.
+/// Returns the pending factors of the values.
 pub(crate) fn pending_factors(grads: &Gradients, wgpu: &Wgpu) -> Result<Bound, Error> {
     grads.pending_factors(wgpu).map(Bound::whole)
 }
 
-/// The number of a gradient's type, which is one that there is `f32` arithmetic for.
+/// Returns the code of a gradient's type, which must be one with `f32` arithmetic.
 pub(crate) fn supported(what: &'static str, grad: &Tensor) -> Result<u32, Error> {
     code(what, grad.dtype())
 }

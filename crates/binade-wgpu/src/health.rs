@@ -1,17 +1,17 @@
-//! Errors that end a device. wgpu panics where nobody listens for them; here its messages are kept and returned as errors.
+//! Errors that end a device. wgpu panics if no handler is set; here its messages are kept and returned as errors.
 
 use crate::{Error, Wgpu, WgpuError};
 use std::sync::{Arc, OnceLock};
 use wgpu::{Device, ErrorFilter, PollType};
 
-/// The error after which nothing on the device can be relied on, if there was one.
+/// Error after which nothing on the device is reliable, if there was one.
 #[derive(Debug, Default)]
 pub(crate) struct Health {
     ended: OnceLock<Error>,
 }
 
 impl Health {
-    /// Listens to the device.
+    /// Sets the device's error handlers.
     pub(crate) fn watch(self: &Arc<Self>, device: &Device) {
         let health = self.clone();
         device.set_device_lost_callback(move |reason, cause| {
@@ -23,12 +23,12 @@ impl Health {
         }));
     }
 
-    /// Refuses to go on with a device that has ended.
+    /// Returns the error of a device that has ended.
     pub(crate) fn check(&self) -> Result<(), Error> {
         self.ended.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 
-    /// The first cause stays.
+    /// Records the error that ends the device. The first one is kept.
     pub(crate) fn end(&self, error: Error) -> Error {
         self.ended.get_or_init(|| error).clone()
     }
@@ -45,12 +45,12 @@ impl Wgpu {
         let filters = [ErrorFilter::Internal, ErrorFilter::OutOfMemory, ErrorFilter::Validation];
         let scopes = filters.map(|filter| device.push_error_scope(filter));
         let made = call();
-        // The last that was pushed is the first to go.
+        // The last scope pushed is popped first.
         let errors = scopes.into_iter().rev().map(|scope| pollster::block_on(scope.pop()));
         let Some(error) = errors.fold(None, Option::or) else {
             return Ok(made);
         };
-        // A device that is lost makes invalid things, and tells of its end when it is asked next.
+        // A lost device makes invalid objects, and reports its loss at the next poll.
         let _ = device.poll(PollType::Poll);
         self.inner.health.check()?;
         Err(failed(what, &error))

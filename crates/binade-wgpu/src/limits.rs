@@ -13,15 +13,15 @@ pub struct DeviceLimits {
     pub driver: String,
     /// Backend of wgpu: Vulkan, Metal or DX12.
     pub backend: String,
-    /// True if it is a CPU in a GPU's place.
+    /// True if the device is a driver that runs on the CPU.
     pub is_software: bool,
-    /// True if the device has `f16` in shaders. None uses it: they keep halves as bits on every device.
+    /// True if the device has `f16` in shaders. Binade's shaders do not use it: they keep halves as bits on every device.
     pub has_f16: bool,
-    /// True if the device has subgroups. No shader uses them: sums are in an order that follows from the shape alone.
+    /// True if the device has subgroups. Binade's shaders do not use them: the order of sums depends only on the shape.
     pub has_subgroups: bool,
-    /// Most bytes that one binding holds; a larger tensor is worked on in parts.
+    /// Maximal number of bytes of one binding; a larger tensor is processed in parts.
     pub most_binding_bytes: u64,
-    /// Most bytes of one tensor.
+    /// Maximal number of bytes of one tensor.
     pub most_buffer_bytes: u64,
 }
 

@@ -1,8 +1,7 @@
-//! Device memory, each buffer with the batch that used it last, and buffers that the host can read, which go round.
+//! Device memory, each buffer with the batch that used it last, and a ring of buffers that the host can read.
 //!
-//! Shaders run in the order in which they were asked for, so that a buffer's next user comes behind its last one. An upload does
-//! not: the host writes before all that has not been submitted. So an upload takes no buffer that the batch at hand may still
-//! use.
+//! Shaders run in the order of the calls, so a buffer's next user runs after its last one. An upload does not: the host writes before all work that
+//! has not been submitted. So an upload takes no buffer that the current batch may still use.
 
 use binade_gpu::{Memory, lock};
 use std::{

@@ -1,4 +1,4 @@
-//! Arithmetic on sets of tensors, by the shaders of gradients: a dispatch for each tensor, since a shader has no addresses.
+//! Arithmetic on sets of tensors, by the shaders of gradients. Each tensor is a separate dispatch, since a shader takes no addresses.
 
 use crate::Wgpu;
 use binade_gpu::MultiTensorKernels;

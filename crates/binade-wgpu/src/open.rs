@@ -1,4 +1,4 @@
-//! Choice of an adapter, and the limits that it is opened with.
+//! Choice of an adapter and of the device's limits.
 
 use crate::{DeviceLimits, Error, WgpuError, health::Health};
 use std::{env, sync::Arc};
@@ -13,10 +13,10 @@ const VARIABLE: &str = "BINADE_WGPU_ADAPTER";
 /// Choice of a device and of its limits.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Options {
-    /// A part of the adapter's name, whatever the case of its letters. `None` for the adapter that the environment variable
-    /// `BINADE_WGPU_ADAPTER` names likewise, or the fastest kind if it is not set.
+    /// Part of the adapter's name, ignoring case. `None` for the adapter that the environment variable `BINADE_WGPU_ADAPTER` names in the same way,
+    /// or for the fastest kind if the variable is not set.
     pub adapter: Option<String>,
-    /// A limit on the bytes that one binding holds, below the device's own, rounded down to a multiple of 256; at least 4096.
+    /// Limit on the bytes of one binding, below the device's own limit. It is rounded down to a multiple of 256, and is at least 4096.
     pub most_binding_bytes: Option<u64>,
 }
 
@@ -62,7 +62,7 @@ fn choose(options: &Options) -> Result<Adapter, Error> {
     chosen.ok_or(Error::Driver(WgpuError::NoAdapter { wanted, found }))
 }
 
-/// Returns the place of a kind, the fastest first.
+/// Returns the rank of a kind, 0 for the fastest.
 fn rank(kind: DeviceType) -> u8 {
     match kind {
         DeviceType::DiscreteGpu => 0,
@@ -73,7 +73,7 @@ fn rank(kind: DeviceType) -> u8 {
     }
 }
 
-/// WebGPU's defaults, so that what runs here runs everywhere, but for the sizes of buffers.
+/// Returns WebGPU's default limits, except for buffer sizes, so that shaders run on every device.
 fn limits(device: &Limits) -> Limits {
     Limits {
         max_buffer_size: device.max_buffer_size,

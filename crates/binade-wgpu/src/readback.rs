@@ -1,4 +1,4 @@
-//! Copies on their way to the host: put in the batch now, waited for when somebody reads.
+//! Asynchronous copies to the host: put in the batch now, and waited for at the first read.
 
 use crate::{
     Error, Wgpu, WgpuError,
@@ -11,7 +11,7 @@ use std::{
 };
 use wgpu::{BufferAsyncError, BufferUsages, PollType, SubmissionIndex};
 
-/// Bytes on their way to the host.
+/// Bytes in transfer to the host.
 #[derive(Debug)]
 pub(crate) struct Readback {
     staging: Staging,
@@ -25,7 +25,7 @@ pub(crate) struct Readback {
 }
 
 impl Wgpu {
-    /// Puts a copy of these bytes in the batch; nobody waits.
+    /// Puts a copy of these bytes in the batch, without waiting.
     pub(crate) fn send(&self, from: &Buffer, bytes: Range<usize>) -> Result<Readback, Error> {
         // Copies begin and end at words.
         let begin = bytes.start / 4 * 4;
@@ -46,7 +46,7 @@ impl Wgpu {
         Ok(Staging::new(memory, self.inner.reports.clone()))
     }
 
-    /// Waits for them, and for nothing behind them.
+    /// Waits for the bytes, but not for later work.
     pub(crate) fn receive(&self, sent: &Readback) -> Result<Vec<u8>, Error> {
         self.ask(sent)?;
         if sent.answer.get().is_none() {
@@ -63,7 +63,7 @@ impl Wgpu {
         Ok(view.get(sent.meant.clone()).map(<[u8]>::to_vec).unwrap_or_default())
     }
 
-    /// Returns true if they are there; nobody waits.
+    /// Returns true if the bytes have arrived, without waiting.
     pub(crate) fn has_come(&self, sent: &Readback) -> Result<bool, Error> {
         self.ask(sent)?;
         let _ = self.inner.device.poll(PollType::Poll);
@@ -71,7 +71,7 @@ impl Wgpu {
         Ok(sent.answer.get().is_some())
     }
 
-    /// Has the copy sent off and asks, once, to be told when it is done: who asks for several waits once for all of a batch.
+    /// Submits the copy and requests, once, a notice of its completion. A caller with several copies of a batch waits only once.
     pub(crate) fn ask(&self, sent: &Readback) -> Result<(), Error> {
         if sent.ticket.get().is_none() {
             self.submit()?;
@@ -88,7 +88,7 @@ impl Wgpu {
         asked
     }
 
-    /// Waits for a batch that was sent off, or for the last one.
+    /// Waits for a submitted batch, or for the last one.
     pub(crate) fn wait(&self, until: Option<SubmissionIndex>) -> Result<(), Error> {
         self.inner.health.check()?;
         self.inner.counters.syncs.add(1);

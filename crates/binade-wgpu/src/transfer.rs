@@ -1,4 +1,4 @@
-//! Buffers: made, filled by the host, and copied on the device.
+//! Creation of buffers, uploads, and copies on the device.
 
 use crate::{
     Error, Wgpu, WgpuError,
@@ -32,13 +32,13 @@ impl Wgpu {
         Ok(Buffer::new(memory, bytes, pool.clone()))
     }
 
-    /// The size of the buffer that holds `bytes`.
+    /// Returns the size of the buffer for `bytes` bytes.
     pub(crate) fn rounded(&self, bytes: usize) -> Result<usize, Error> {
         let most = self.inner.facts.most_buffer_bytes;
         self.inner.pool.rounded(bytes).ok_or_else(|| WgpuError::TooLarge { bytes, most }.into())
     }
 
-    /// A new buffer; what is idle is given back to the driver where there is no room for it.
+    /// Returns a new buffer. If memory is full, idle memory is first returned to the driver.
     pub(crate) fn allocated(
         &self,
         bytes: usize,

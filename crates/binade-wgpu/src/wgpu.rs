@@ -1,4 +1,4 @@
-//! The handle.
+//! Handle of a wgpu device.
 
 use crate::{
     DeviceCounters, DeviceLimits, Error, Options,
@@ -17,10 +17,10 @@ use std::{
 };
 use wgpu::{Device, Queue};
 
-/// Bytes of the smallest buffer: what bindings are aligned to.
+/// Bytes of the smallest buffer, which is the alignment of bindings.
 const LEAST_BUFFER: usize = 256;
 
-/// A device that wgpu drives, by Vulkan, Metal or DX12, and the queue that all its work goes through. A clone is the same device.
+/// Device of wgpu, over Vulkan, Metal or DX12, with the queue of all its work. A clone refers to the same device.
 ///
 /// # Contract
 ///
@@ -52,23 +52,23 @@ pub(crate) struct Inner {
     fixed: OnceLock<SharedBuffers>,
 }
 
-/// Small values that every step needs and nobody writes to.
+/// Small constant values that every step reads.
 #[derive(Debug)]
 pub(crate) struct SharedBuffers {
-    /// `Owed` of gradients that are owed nothing.
+    /// `Owed` of gradients without pending factors.
     pub(crate) unit_factors: Arc<Buffer>,
-    /// A word that is 1: of gradients that are there for certain.
+    /// Word with the value 1, for gradients that are certainly present.
     pub(crate) there: Arc<Buffer>,
 }
 
 impl Wgpu {
-    /// Opens the adapter that the environment variable `BINADE_WGPU_ADAPTER` names, by a part of its name, or where it is not
-    /// set the fastest kind that there is: a discrete GPU, an integrated one, a virtual one, the CPU.
+    /// Opens the adapter whose name contains the value of the environment variable `BINADE_WGPU_ADAPTER`. If it is not set, it opens the fastest
+    /// kind: a discrete GPU, an integrated one, a virtual one, or the CPU.
     ///
     /// # Errors
     ///
-    /// [`NoAdapter`](crate::WgpuError::NoAdapter), which says what to install, and [`NoDevice`](crate::WgpuError::NoDevice) for an
-    /// adapter that does not start.
+    /// Returns [`NoAdapter`](crate::WgpuError::NoAdapter), which says what to install, or [`NoDevice`](crate::WgpuError::NoDevice) for an adapter
+    /// that does not start.
     pub fn open() -> Result<Self, Error> {
         Self::open_with(&Options::default())
     }
@@ -102,7 +102,7 @@ impl Wgpu {
         Ok(wgpu)
     }
 
-    /// Small values that are made as the device is opened.
+    /// Returns the small constant values, which are made when the device is opened.
     pub(crate) fn fixed(&self) -> Result<&SharedBuffers, Error> {
         made_once(&self.inner.fixed, || {
             Ok(SharedBuffers {
@@ -117,8 +117,7 @@ impl Wgpu {
         &self.inner.facts
     }
 
-    /// wgpu's own device, for who wants to look at it. Work that is put in its queue by others is in no order with this
-    /// handle's.
+    /// Returns wgpu's own device, for inspection. Work that others put in its queue is not ordered with this handle's work.
     pub fn device(&self) -> &Device {
         &self.inner.device
     }
@@ -128,17 +127,17 @@ impl Wgpu {
         self.inner.counters.read()
     }
 
-    /// Waits until all that was asked for is done.
+    /// Waits until all requested work is done.
     ///
     /// # Errors
     ///
-    /// When the device fails, or has failed.
+    /// Returns an error if the device fails, or has failed.
     pub fn synchronize(&self) -> Result<(), Error> {
         self.submit()?;
         self.wait(None)
     }
 
-    /// Gives memory that is not in use back to the driver.
+    /// Returns idle memory to the driver.
     pub fn trim(&self) {
         self.inner.pool.trim();
         self.inner.reports.trim();

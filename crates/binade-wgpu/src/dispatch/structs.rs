@@ -152,7 +152,7 @@ pub(crate) const MOVE: usize = 80;
 /// Bytes of `Partial` of `unscale.wgsl`.
 pub(crate) const PARTIAL: usize = 40;
 
-/// Bytes of what `whole_tensors_measure` leaves for a chunk: two of its `Measured`.
+/// Bytes of the result of `whole_tensors_measure` for a chunk: two of its `Measured`.
 pub(crate) const MEASURED: usize = 32;
 
 /// Elements of a chunk, as `CHUNK` of `lib/chunks.wgsl`.

@@ -1,4 +1,4 @@
-//! Norms that a step needs before it moves a parameter: that of all gradients together, and those of each tensor.
+//! Norms that a step needs before it updates a parameter: that of all gradients together, and those of each tensor.
 
 use super::step::StepBuffers;
 use crate::{
@@ -12,8 +12,8 @@ use crate::{
 use binade_gpu::{Driver, Kernels, Step, StepParam};
 use binade_grad_scaler::Norm;
 
-/// Returns a verdict with the norm of all gradients together, of a step whose rules clip by it. Gradients that were unscaled, and not
-/// changed since, are not measured again.
+/// Returns a verdict with the norm of all gradients together, for a step whose rules clip by it. The norm of gradients that are unchanged since
+/// `unscale` is not computed again.
 pub(super) fn norm_of(wgpu: &Wgpu, step: &Step<'_, Wgpu>) -> Result<Option<Buffer>, Error> {
     if !step.clips() {
         return Ok(None);

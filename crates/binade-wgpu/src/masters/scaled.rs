@@ -1,5 +1,5 @@
-//! Masters in `f16` with an exponent a tensor, which hangs on all that a step makes: opened as an `f32` copy that lives as long
-//! as the parameter's step, and packed again behind it.
+//! Masters in `f16` with one exponent for each tensor. The exponent depends on all results of a step, so the master is opened as an `f32` copy for
+//! the parameter's step, and packed again after it.
 
 use crate::{
     Error, Tensor, Wgpu,
@@ -17,7 +17,7 @@ use binade_gpu::{Driver, ScaledMaster};
 /// Step that a master is opened for.
 #[derive(Clone, Copy)]
 pub(super) struct OpenedStep<'a> {
-    /// Words, of which `flag` is 0 where the step is skipped.
+    /// Words of flags; the one at `flag` is 0 if the step is skipped.
     stepped: &'a Buffer,
     flag: u32,
     /// Where lost updates are counted, at the place of the parameter's number.
@@ -63,7 +63,7 @@ pub(super) fn open(
     Ok(wide)
 }
 
-/// Keeps what the step made of it.
+/// Packs the copy that the step updated into the master.
 pub(super) fn pack(
     scaled: &ScaledMaster<Wgpu>,
     wgpu: &Wgpu,

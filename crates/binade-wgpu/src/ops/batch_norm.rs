@@ -50,7 +50,7 @@ impl BatchNormKernels for Wgpu {
         to: &RunningStats<Tensor>,
     ) -> Result {
         let layer = Layer::new(self, input, zeros, 0.0)?;
-        // Running statistics of zeros that move all the way.
+        // Running statistics of zeros, replaced completely by the batch's.
         let from = RunningStats { mean: zeros.clone(), var: zeros.clone() };
         layer.moved(&from, &layer.numbers()?, 1.0, to)
     }
@@ -76,7 +76,7 @@ impl BatchNormKernels for Wgpu {
         let by_channel = layer.by_channel_unset(SUMS)?;
         let channels = Permutation::new(&[SUMS, layer.of.count], &[1, 0]);
         self.launch_permute(means, &channels, &by_channel)?;
-        // The kernel divides sums by the number of samples, which means have behind them.
+        // The kernel divides sums by the number of samples, but means are already divided.
         layer.params.samples = 1;
         layer.input_grad(grad, weight, [&numbers, &by_channel], result)
     }
@@ -87,7 +87,7 @@ pub(super) struct Layer<'a> {
     wgpu: &'a Wgpu,
     input: &'a Tensor,
     of: Channels,
-    /// Parameters without the places where operands begin.
+    /// Parameters without the operands' offsets.
     pub(super) params: structs::BatchNorm,
 }
 
@@ -160,7 +160,7 @@ impl<'a> Layer<'a> {
         self.dispatch("batch_norm", &operands, self.params, by_group(result.len()))
     }
 
-    /// Moves the running statistics by the batch, whose variance counts as the unbiased one.
+    /// Updates the running statistics by the batch's mean and unbiased variance.
     fn moved(
         &self,
         running: &RunningStats<Tensor>,

@@ -17,7 +17,7 @@ impl EmbeddingKernels for Wgpu {
         if width > 0 {
             return self.look_up("embedding", [table, indices, result], [rows, width]);
         }
-        // An index is looked at with the elements of its row: rows without any are given one.
+        // An index is checked with the elements of its row, so empty rows get one element.
         let table = self.fill(0.0, &[rows, 1], result.dtype())?;
         let result = self.unset(result.dtype(), &[indices.len(), 1])?;
         self.look_up("embedding", [&table, indices, &result], [rows, 1])

@@ -23,7 +23,7 @@ impl GemmKernels for Wgpu {
 }
 
 impl Wgpu {
-    /// Computes the products, with a bias of their rows if there is one: those of a group behind those of the group before.
+    /// Computes the products, group after group, with a bias of their rows if there is one.
     pub(super) fn gemm(&self, gemm: &Gemm<'_>, of_rows: Option<&Tensor>) -> Result {
         let to = gemm.c.tensor;
         if to.is_empty() {
@@ -47,7 +47,7 @@ impl Wgpu {
         let (kind, bias) = match (gemm.bias, of_rows) {
             (Some(bias), _) => (1, bias),
             (None, Some(bias)) => (2, bias),
-            // Something must be bound.
+            // The binding must not be empty.
             (None, None) => (0, a.tensor),
         };
         let (bias, bias_start) = self.whole(bias)?;

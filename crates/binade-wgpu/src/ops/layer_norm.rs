@@ -41,7 +41,7 @@ impl LayerNormKernels for Wgpu {
     }
 }
 
-/// Statistics of rows, and the shader of the means that their gradients take.
+/// Statistics of rows, and the shader that computes the means for their gradients.
 pub(super) struct Means {
     pub(super) shader: &'static str,
     /// Mean and `1 / √(var + eps)` of each row.
@@ -49,7 +49,7 @@ pub(super) struct Means {
     pub(super) eps: f32,
 }
 
-/// Returns the parameters without the places where operands begin.
+/// Returns the parameters without the operands' offsets.
 pub(super) fn params(input: &Tensor, weight: &Tensor, eps: f32) -> Result<structs::Rows> {
     let rows = Rows::of(input);
     Ok(structs::Rows {

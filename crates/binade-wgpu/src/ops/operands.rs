@@ -1,4 +1,4 @@
-//! Operands as shaders are given them.
+//! Bindings of operands for shaders.
 
 use crate::{
     Error, Result, Tensor, Wgpu, WgpuError,
@@ -8,14 +8,13 @@ use crate::{
 use std::ops::Range;
 
 impl Wgpu {
-    /// Indices or labels: all of an i64 tensor as words, and the place of the first.
+    /// Binds all of an i64 tensor of indices or labels as words. Also returns the position of the first.
     pub(super) fn whole_words(&self, tensor: &Tensor) -> Result<(Bound, u32)> {
         let (bound, start) = self.whole(tensor)?;
         Ok((bound, 2 * start))
     }
 
-    /// Binds all of a tensor at once, for shaders that read it in another order than memory's. Also returns the place of its
-    /// first element.
+    /// Binds a whole tensor, for shaders that do not read it in memory order. Also returns the position of its first element.
     pub(super) fn whole(&self, tensor: &Tensor) -> Result<(Bound, u32)> {
         let most = self.facts().most_binding_bytes;
         // The first element may lie just before the next place where bindings may begin.
@@ -34,7 +33,7 @@ impl Wgpu {
     }
 }
 
-/// Returns the groups of a grid of one invocation for each [`GROUP`] of so many elements.
+/// Returns the groups of a grid with one invocation for each [`GROUP`] of this many elements.
 pub(super) fn by_group(elements: usize) -> u32 {
     groups(elements.div_ceil(GROUP))
 }

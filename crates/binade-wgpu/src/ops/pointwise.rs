@@ -1,4 +1,4 @@
-//! Shaders that go through the elements one by one, in parts that a binding holds.
+//! Elementwise shaders, dispatched in parts that fit in a binding.
 
 use super::operands::{by_group, pieces};
 use crate::{

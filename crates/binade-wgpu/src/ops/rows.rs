@@ -17,8 +17,8 @@ use std::ops::Range;
 /// Elements of a row that one invocation takes before another helps.
 const SHARE: usize = 8;
 
-/// Returns the number of invocations that share `elements`: a power of two. It follows from their number alone, and so do the bits
-/// of their sum.
+/// Returns the number of invocations that share `elements`: a power of two. It depends only on the number of elements, and so do the bits of their
+/// sum.
 pub(super) fn team(elements: usize) -> usize {
     elements.div_ceil(SHARE).next_power_of_two().min(THREADS)
 }
@@ -30,8 +30,7 @@ pub(super) fn params(of: Rows, rows: &Range<usize>) -> structs::Rows {
     structs::Rows { first, count: rows, width, team, ..structs::Rows::default() }
 }
 
-/// Divides rows of elements of `each` bytes into parts that need no larger binding than `most_bytes`. One row that needs more is an
-/// error.
+/// Divides rows of elements of `each` bytes into parts that fit in a binding of `most_bytes`. A single row that needs more is an error.
 pub(super) fn row_parts(
     of: Rows,
     each: usize,

@@ -108,7 +108,7 @@ impl Wgpu {
         of: &Attention<'_>,
         grad: &Tensor,
     ) -> Result<(Vec<Bound>, structs::Attention)> {
-        // Something must be bound for the mask.
+        // The binding of the mask must not be empty.
         let mask = of.mask.unwrap_or(of.query);
         let mut starts = [0; 5];
         let mut bound = Vec::with_capacity(8);
@@ -123,7 +123,7 @@ impl Wgpu {
     }
 }
 
-/// Returns the parameters without the places where operands begin.
+/// Returns the parameters without the operands' offsets.
 fn params(of: &Attention<'_>) -> Result<structs::Attention> {
     // Empty operands may have extents that the shader does not count.
     for extent in [of.places, of.rows, of.keys, of.width, of.columns] {

@@ -56,7 +56,7 @@ impl TotalKernels for Wgpu {
 }
 
 impl Wgpu {
-    /// Computes a sum for each chunk, over the divisor.
+    /// Computes a sum for each chunk, divided by the divisor.
     fn sums_of_chunks(
         &self,
         shader: &'static str,

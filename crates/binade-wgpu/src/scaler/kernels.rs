@@ -1,4 +1,4 @@
-//! The dispatches of training but for the step's: a dispatch for each part of each gradient.
+//! Dispatches of training except for those of the step: one for each part of each gradient.
 
 use super::report::Report;
 use crate::{
@@ -40,7 +40,7 @@ impl Kernels for Wgpu {
     }
 
     fn run_update(&self, to: &mut Scale, found: &[&Found], parts: usize, by: &LossScale) -> Result {
-        // The report of the last update is somebody else's by now, or nobody's.
+        // The report of the last update has another owner by now, or none.
         to.report = None;
         let report = self.gathered(found)?;
         let bound = vec![Bound::whole(self.own(&mut to.bits)?), Bound::whole(&report)];

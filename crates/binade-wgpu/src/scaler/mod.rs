@@ -1,4 +1,4 @@
-//! Loss scaling: the scale and the findings of passes are values on the device.
+//! Loss scaling, with the scale and found-inf results on the device.
 
 mod kernels;
 mod report;

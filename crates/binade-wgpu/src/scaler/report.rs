@@ -1,4 +1,4 @@
-//! A step's report on its way to the host: the scale after it, and what its passes found.
+//! Report of a step, in transfer to the host: the scale after the step, and the found-inf results of its passes.
 
 use crate::{Error, Found, Wgpu, faults::FaultCopy, memory::Buffer, readback::Readback};
 use binade_gpu::{Driver, FoundBits, Reported, finding_offset};
@@ -7,16 +7,16 @@ use binade_gpu::{Driver, FoundBits, Reported, finding_offset};
 #[derive(Debug)]
 pub struct Report {
     sent: Readback,
-    /// Stamps of the findings, in order.
+    /// Stamps of the found-inf results, in order.
     stamps: Vec<u64>,
-    /// For each finding, flags of a window's gradients that exist, where only the device knows.
+    /// Flags, for each found-inf result, of the present gradients of a window, if only the device knows them.
     words: Vec<Option<Readback>>,
-    /// The record of indices that point nowhere, as it was then.
+    /// Copy of the record of invalid indices at that time.
     faults: Option<FaultCopy>,
 }
 
 impl Report {
-    /// Asks for a copy of what `update` has written.
+    /// Requests a copy of the data that `update` has written.
     pub(super) fn send(wgpu: &Wgpu, from: &Buffer, found: &[&Found]) -> Result<Self, Error> {
         let stamps = found.iter().map(|found| found.stamp).collect();
         let (words, faults) = (send_words(wgpu, found)?, wgpu.send_faults()?);
@@ -69,7 +69,7 @@ impl binade_gpu::Report<Wgpu> for Report {
     }
 }
 
-/// Asks for the words that [`Found::words`] names, where there are any.
+/// Requests the words of [`Found::words`], if there are any.
 pub(super) fn send_words(wgpu: &Wgpu, found: &[&Found]) -> Result<Vec<Option<Readback>>, Error> {
     let send =
         |found: &&Found| found.words().map(|words| wgpu.send(words, 0..words.bytes())).transpose();
@@ -77,7 +77,7 @@ pub(super) fn send_words(wgpu: &Wgpu, found: &[&Found]) -> Result<Vec<Option<Rea
 }
 
 impl Wgpu {
-    /// A report with these findings, and room for a scale before them.
+    /// Returns a report with these found-inf results, and room for a scale before them.
     pub(super) fn gathered(&self, found: &[&Found]) -> Result<Buffer, Error> {
         // Room for one finding at least: what a shader is given has no less than what it declares.
         let report = self.buffer(finding_offset(found.len().max(1)))?;

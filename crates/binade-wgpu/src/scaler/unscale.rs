@@ -12,7 +12,7 @@ use crate::{
 use binade_gpu::{Driver, OwedBits, PresentGradient};
 
 impl Wgpu {
-    /// Looks at these of a set: what is found of them, and what they are owed then.
+    /// Checks these gradients of a set. Returns their found-inf result and pending factors.
     pub(super) fn look(
         &self,
         grads: &Gradients,
@@ -30,7 +30,7 @@ impl Wgpu {
         Ok([found, owed])
     }
 
-    /// Room for what is left by each chunk of these, and for one at least.
+    /// Allocates room for a partial result of each chunk of these gradients, and at least for one.
     fn partials(&self, members: &[PresentGradient<'_, Wgpu>]) -> Result<Buffer, Error> {
         let chunks = members.iter().map(|grad| {
             self.parts(grad.tensor.len()).map(|piece| piece.len().div_ceil(CHUNK)).sum::<usize>()
@@ -38,7 +38,7 @@ impl Wgpu {
         self.buffer(chunks.sum::<usize>().max(1) * PARTIAL)
     }
 
-    /// Leaves a partial for each chunk; gives their number.
+    /// Computes a partial result for each chunk, and returns their number.
     fn look_at_chunks<'g>(
         &self,
         grads: &Gradients,

@@ -1,4 +1,4 @@
-//! Tensors that no binding holds whole: work goes by parts, with the bits of the whole, or is refused.
+//! Tensors larger than a binding: work on them is done in parts, with the same bits, or refused.
 
 use crate::{
     shared::{

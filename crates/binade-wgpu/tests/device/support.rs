@@ -14,7 +14,7 @@ pub(crate) type Gpu = Wgpu;
 /// Rules by which a run is killed: a process each, which compiles its shaders for a second.
 pub(crate) const KILLED_RULES: usize = 2;
 
-/// True where norms of whole tensors, and what follows from them, have the CPU's bits: here quotients and roots are the driver's.
+/// True if norms of whole tensors, and values computed from them, have the CPU's bits. On wgpu the driver computes quotients and roots.
 pub(crate) const HAS_THE_CPUS_NORMS: bool = false;
 
 /// Types that there are shaders for.
@@ -33,7 +33,7 @@ pub(crate) fn gpu() -> Gpu {
     wgpu()
 }
 
-/// A device that no other test has, for those that count, or end it.
+/// Returns a device for one test only, which counts its work, or ends it.
 pub(crate) fn own() -> Wgpu {
     opened(&Options::default())
 }
