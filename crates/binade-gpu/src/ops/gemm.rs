@@ -25,7 +25,7 @@ pub struct Matrices<'a, D: Driver> {
     pub transposed: bool,
 }
 
-/// Batch of products `C = op(A)·op(B) + bias`, optionally with a ReLU, accumulated in f32 and rounded once.
+/// Batch of products `C = op(A)·op(B) + bias`, optionally with a rectified linear unit, accumulated in f32 and rounded once.
 #[derive(Debug)]
 pub struct Gemm<'a, D: Driver> {
     /// Matrices `[m, k]`, or `[k, m]` if transposed.
@@ -144,7 +144,7 @@ pub trait GemmKernels: ChannelKernels {
     }
 }
 
-/// Returns `x·Wᵀ + b`, with a ReLU if `call` is `LinearRelu`.
+/// Returns `x·Wᵀ + b`, with a rectified linear unit if `call` is `LinearRelu`.
 pub(super) fn affine<D: GemmKernels>(
     device: &D,
     call: &OpInvocation,

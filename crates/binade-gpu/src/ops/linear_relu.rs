@@ -1,4 +1,4 @@
-//! Linear layer followed by a ReLU.
+//! Linear layer followed by a rectified linear unit.
 
 use super::{
     PointwiseKernels, RowKernels,
