@@ -1,4 +1,4 @@
-//! The dispatches of a step: what each parameter moves by, for all of them, then one fused step for each.
+//! Dispatches of a step: first the constants of all parameters' updates, then one fused step for each parameter.
 
 use super::{
     StepTables,
@@ -38,7 +38,7 @@ impl StepTables {
         let rows: Vec<_> = rules.listed.iter().map(|rule| rule_row(rules, rule)).collect();
         let tables = [table.of(wgpu, &asked)?, rule_rows.of(wgpu, &rows)?, corrections];
         let (grads, counts) = (step.grads, step.counts);
-        // Before the counts move: memory may be short.
+        // The norm comes before the counts change, since memory may be short.
         let norm = norm_of(wgpu, step)?;
         let partials = partials_of(wgpu, moving.iter())?;
         let seen =
@@ -70,7 +70,7 @@ pub(super) struct StepBuffers<'a> {
     pub(super) nothing: &'a [Buffer; 4],
     /// Verdict with the norm of all gradients together, where a rule clips by it.
     pub(super) together: &'a Buffer,
-    /// Room for what is measured of a tensor, where a rule measures tensors.
+    /// Room for the partial norms of a tensor, if a rule needs norms of tensors.
     partials: Option<&'a Buffer>,
     counts_lost: u32,
 }
@@ -87,7 +87,7 @@ impl StepBuffers<'_> {
         scaled::pack(master, wgpu, &wide, during)
     }
 
-    /// The fused step, behind the dispatches that measure the tensor where its rule needs norms.
+    /// Dispatches the fused step, after the dispatches that compute the tensor's norms if its rule needs them.
     fn fused(
         &self,
         wgpu: &Wgpu,

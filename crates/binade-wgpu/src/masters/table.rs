@@ -1,10 +1,10 @@
-//! Small tables that the host fills, most of them with the same in every step.
+//! Small tables that the host fills, mostly with the same contents in every step.
 
 use crate::{Error, Wgpu, dispatch::Bound, memory::Buffer};
 use binade_gpu::Driver;
 use bytemuck::Pod;
 
-/// A table on the device, uploaded where it has changed.
+/// Table on the device, uploaded only if it has changed.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     bytes: Vec<u8>,
@@ -18,7 +18,7 @@ impl Table {
         if let Some(known) = self.buffer.as_ref().filter(|_| self.bytes == bytes) {
             return Ok(Bound::whole(known));
         }
-        // In memory of its own: the old one may be read by what has not been sent off.
+        // The table gets new memory, since work not yet submitted may read the old one.
         let buffer = wgpu.buffer_of(bytes)?;
         let bound = Bound::whole(&buffer);
         (self.bytes, self.buffer) = (bytes.to_vec(), Some(buffer));

@@ -1,4 +1,4 @@
-//! Casts in parts, against casts of the whole, and bits that uploads keep.
+//! Casts in parts, compared with casts of the whole, and bits that uploads keep.
 
 use crate::support::{Result, TYPES, narrow, noise, of_bits, vector, wgpu};
 use binade_autocast::Autocast;

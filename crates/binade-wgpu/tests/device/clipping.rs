@@ -57,7 +57,7 @@ fn a_norm_of_few_elements_is_rounded_once() -> Result {
     for bits in [0, 16] {
         same(&[("a", Some(vec![0.0, f32::from_bits(bits)]))], 1e-3);
     }
-    // Of a limit below the normal numbers.
+    // The limit is below the normal numbers.
     let small = noise(7, 9).iter().map(|x| x * 1e-37).collect();
     same(&[("a", Some(small))], 1e-40);
     Ok(())

@@ -24,7 +24,7 @@ fn the_exponential_is_within_two_units_of_the_real_one() -> Result {
     Ok(())
 }
 
-/// The logarithm of the softmax of so many equal elements is minus their number's.
+/// The logarithm of the softmax of n equal elements is minus the logarithm of n.
 #[expect(clippy::cast_possible_truncation, reason = "rounding is what is asked for")]
 fn the_logarithm_is_within_two_units_of_the_real_one() -> Result {
     let wgpu = wgpu();

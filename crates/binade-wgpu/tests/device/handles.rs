@@ -1,4 +1,4 @@
-//! Handle: its waits, its errors, and its state after a failure.
+//! Waits and errors of the handle, and its state after a failure.
 
 use crate::support::{Result, kind, noise, own, vector, wgpu};
 use binade_core::ops::{Add, Download, Fill, Relu, Upload};
@@ -43,12 +43,12 @@ fn many_operations_are_sent_off_in_a_few_batches() -> Result {
     Ok(())
 }
 
-/// Order of uploads: a write from the host must not land in a buffer that waits to be read by work not yet submitted.
+/// Order of uploads: a host write must not go to a buffer that work not yet submitted still reads.
 fn an_upload_never_changes_what_waits_to_be_computed() -> Result {
     let wgpu = own();
     let mut sums = Vec::new();
     for value in 0..40_u8 {
-        // Dropped before anything is sent: the next upload would find its buffer idle.
+        // The tensor is dropped before anything is submitted: the next upload would find its buffer idle.
         let x = vector(&wgpu, &[f32::from(value); 9], DType::F32);
         sums.push(wgpu.add(&x, &x)?);
     }
@@ -96,7 +96,7 @@ fn a_destroyed_device_is_lost_and_stays_lost() -> Result {
     assert!(matches!(first, Error::Driver(WgpuError::Lost { .. })), "{first}");
     assert_eq!(wgpu.download(&x).unwrap_err(), first);
     assert_eq!(kind(wgpu.upload(&[1.0], &[1], DType::F32)), ErrorKind::DeviceLost);
-    // Other devices go on.
+    // Other devices still work.
     let other = own();
     assert_eq!(other.download(&vector(&other, &[3.0], DType::F32))?, [3.0]);
     Ok(())
@@ -126,14 +126,14 @@ fn the_facts_name_the_adapter_and_say_what_it_has() -> Result {
     assert!(told.contains(&facts.adapter), "{told}");
     assert_eq!(told.contains("with f16"), facts.has_f16, "{told}");
     assert_eq!(told.contains("with subgroups"), facts.has_subgroups, "{told}");
-    // CI states which of two drivers a run is meant for.
+    // CI sets which of two drivers a run is for.
     if let Ok(expected) = std::env::var("BINADE_WGPU_EXPECT_F16") {
         assert_eq!(facts.has_f16, expected == "1", "{told}");
     }
     Ok(())
 }
 
-/// Shaders of every kind are compiled on every device: none is left out if a feature lacks.
+/// Shaders of every kind are compiled on every device: none is left out if a feature is missing.
 fn every_shader_compiles() -> Result {
     let entries = include_str!("../../wgsl/ENTRIES").lines();
     let entries = entries.filter(|line| !line.starts_with('#')).count();
@@ -150,7 +150,7 @@ fn sizes_that_do_not_fit_are_refused() -> Result {
     assert_eq!(kind(x.slice(1, usize::MAX)), ErrorKind::Mismatch);
     let most = usize::try_from(wgpu.facts().most_buffer_bytes / 4 + 1)?;
     assert_eq!(kind(wgpu.fill(1.0, &[most], DType::F32)), ErrorKind::Unsupported);
-    // Elements whose number fits and whose bytes do not, and a number that does not fit.
+    // A number of elements that fits while their bytes do not, and a number that does not fit.
     for shape in [&[1 << 62][..], &[1 << 33, 1 << 31], &[usize::MAX, 3]] {
         assert_eq!(
             kind(wgpu.fill(1.0, shape, DType::F32)),

@@ -1,5 +1,5 @@
-//! Tests of the backend on a device: a GPU, or a driver that runs on the CPU. Without any the tests are ignored, and say so; if
-//! `BINADE_REQUIRE` names `wgpu` they fail. `BINADE_WGPU_ADAPTER` chooses among several.
+//! Tests of the backend on a device: a GPU, or a driver that runs on the CPU. Without a device the tests are reported as ignored, or fail if
+//! `BINADE_REQUIRE` names `wgpu`. `BINADE_WGPU_ADAPTER` chooses among several devices.
 #![expect(
     clippy::unnecessary_wraps,
     reason = "one shape for all tests, those without a `?` among them"

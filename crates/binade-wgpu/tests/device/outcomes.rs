@@ -1,4 +1,4 @@
-//! Scaled losses on drivers that flush, and outcomes that are there without waiting.
+//! Scaled losses on drivers that flush subnormals, and outcomes that are ready without waiting.
 
 use crate::support::{Device, Result, assert_same, mixed, own, set, vector, wgpu};
 use binade_core::DType;
@@ -30,8 +30,8 @@ fn a_scaled_loss_is_a_product_and_a_lone_gradient_a_quotient() -> Result {
     Ok(())
 }
 
-/// Bits of a tensor that is scaled, and of one that is unscaled, on the device and on the CPU: by the factors of a state from the host,
-/// and by those of an update that does not move it.
+/// Bits of a scaled and of an unscaled tensor, on the device and on the CPU: by the factors of a state from the host, and by those of an update that
+/// does not change the scale.
 fn both(values: &[f32], state: ScaleState, dtype: DType) -> Result<[[Vec<u8>; 4]; 2]> {
     fn one<D: Device>(device: &D, values: &[f32], state: ScaleState, dtype: DType) -> [Vec<u8>; 4] {
         let (uploaded, x) = (device.upload_state(state).unwrap(), vector(device, values, dtype));

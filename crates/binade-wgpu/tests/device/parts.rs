@@ -39,7 +39,7 @@ fn an_operation_in_parts_has_the_bits_of_the_whole_or_is_refused() -> Result {
     Ok(())
 }
 
-/// Returns the finding of a set of two gradients, and its values after clipping by one group.
+/// Returns the found-inf result of a set of two gradients, and the set's values after clipping by one group.
 fn looked_at<D: Device>(device: &D, values: &[f32], exponent: i32) -> (String, Vec<Vec<u8>>) {
     let scale = device.upload_state(ScaleState::from_exponent(exponent)).unwrap();
     let grads = [("a", Some(noise(5, 1500))), ("b", Some(values.to_vec()))];
@@ -64,7 +64,7 @@ fn a_set_in_parts_is_looked_at_and_clipped_whole() -> Result {
     Ok(())
 }
 
-/// An empty slice may begin at its buffer's end, where no binding does.
+/// An empty slice may begin at its buffer's end, where no binding can begin.
 fn operands_that_end_where_they_begin_are_no_operands() -> Result {
     let wgpu = own();
     let x = vector(&wgpu, &noise(9, 64), DType::F32);
@@ -77,7 +77,7 @@ fn operands_that_end_where_they_begin_are_no_operands() -> Result {
     Ok(())
 }
 
-/// 32 invocations join a tensor's chunks, of 16384 elements. Nearly all of each norm is in chunks behind the first 32.
+/// 32 invocations join a tensor's chunks of 16384 elements. Nearly all of each norm is in chunks after the first 32.
 fn a_tensor_of_more_chunks_than_join_at_once_has_the_cpus_norms() -> Result {
     let set = |seed: u64| {
         let mut values = noise(seed, 16384 * 36 + 5);

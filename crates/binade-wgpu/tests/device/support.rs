@@ -75,8 +75,8 @@ pub(crate) fn on_cpu(bits: &[u8], dtype: DType) -> binade_cpu::Tensor {
     binade_cpu::Tensor::from_bits(bits, dtype, &[bits.len() / dtype.bytes()]).unwrap()
 }
 
-/// So many values: noise of many sizes, with zeros of both signs, infinities, NaN and what overflows f16 in between; none is
-/// subnormal, nor are sums and products of any two, in f32: drivers may make 0 of such.
+/// Returns `len` values: noise of many sizes, with zeros of both signs, infinities, NaN and values that overflow f16. In f32 no value is subnormal,
+/// nor is the sum or product of any two, since drivers may flush such numbers to 0.
 pub(crate) fn mixed(seed: u64, len: usize) -> Vec<f32> {
     let special = [0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 65504.0, 1e30, -3e38];
     let mut values = noise(seed, len);
@@ -113,8 +113,8 @@ pub(crate) fn cpu_vector(values: &[f32], dtype: DType) -> binade_cpu::Tensor {
     Cpu.upload(values, &[values.len()], dtype).unwrap()
 }
 
-/// Panics where an element of `dtype` is further from what is wanted than `mass`·2^-24, one rounding to `dtype`, and what a
-/// driver flushes to 0. Where NaN or an infinity is wanted nothing else will do.
+/// Panics if an element of `dtype` differs from the wanted value by more than the sum of `mass`·2^-24, one rounding to `dtype`, and the amount that a
+/// driver flushes to 0. A wanted NaN matches only NaN, and a wanted infinity only itself.
 pub(crate) fn assert_within(got: &[f32], want: &[(f32, f64)], dtype: DType, what: &str) {
     assert_eq!(got.len(), want.len(), "{what}");
     let (relative, least) = match dtype {

@@ -1,4 +1,4 @@
-//! Windows of micro-batches in memory that was another's, in parts, and of subnormal sums.
+//! Windows of micro-batches in reused memory, in parts, and with subnormal sums.
 
 use crate::{
     shared::windows::{B, batch},
@@ -27,7 +27,7 @@ fn summed<D: Device>(device: &D, batches: &[(u64, bool)]) -> Result<Vec<Option<V
 fn a_sum_begins_with_the_first_good_micro_batch() -> Result {
     let none = summed(&wgpu(), &[(2, true)])?;
     assert_eq!(none, [None, None]);
-    // A sum is given memory with old values in it, which it must not add to.
+    // A sum gets memory with old values, to which it must not add.
     for wgpu in [wgpu(), narrow()] {
         drop(vec![wgpu.fill(7.0, &[3000], DType::F32)?, wgpu.fill(7.0, &[B], DType::F32)?]);
         let batches = [(2, true), (4, true), (6, false)];
