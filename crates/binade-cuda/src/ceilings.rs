@@ -1,4 +1,4 @@
-//! Reference passes, which benchmarks compare kernels with.
+//! Reference passes, as a baseline for benchmarks of kernels.
 
 use crate::{
     Cuda, Error, Tensor,
@@ -14,7 +14,7 @@ const BLOCK: usize = 1 << 14;
 /// A key that comes up once in 2^32 threads of random data, and does no harm then.
 const KEY: u32 = 0x9e37_79b9;
 
-/// Pass that computes nothing: the time that a kernel which moves as many bytes cannot beat.
+/// Pass that only moves bytes: a lower bound for the time of kernels that move as many.
 #[derive(Debug)]
 pub enum ReferencePass<'t> {
     /// An empty launch.
@@ -26,7 +26,7 @@ pub enum ReferencePass<'t> {
 }
 
 impl Cuda {
-    /// Returns a tensor with the same elements in memory of its own, copied by the driver.
+    /// Returns a copy of the tensor, made by the driver.
     ///
     /// # Errors
     ///
@@ -55,7 +55,7 @@ impl Cuda {
         }
     }
 
-    /// Launches over a buffer from its start, which is aligned as both kernels need it.
+    /// Launches over a whole buffer, whose start has the alignment that both kernels need.
     fn over(&self, kernel: &'static str, tensor: &Tensor, more: &[Arg<'_>]) -> Result<(), Error> {
         let buffer = tensor.buffer();
         self.check_owner(buffer)?;

@@ -1,4 +1,4 @@
-//! Sets of tensors in one launch: the cut into chunks, what kernels are given of a gradient, and the launch.
+//! Sets of tensors in one launch: the division into chunks, the kernel arguments of a gradient, and the launch.
 
 use crate::{
     Cuda, Error, Gradients, Tensor,
@@ -7,7 +7,7 @@ use crate::{
 };
 use bytemuck::Pod;
 
-/// Elements of the shortest chunk: four groups for each thread of a block, which are 64 bytes of sixteen bits.
+/// Elements of the shortest chunk: four groups for each thread of a block, 64 bytes of sixteen-bit elements.
 const LEAST: u64 = 8192;
 
 /// Chunks that a set of one tensor is cut into at most: enough to fill any GPU, few enough to be summed up by one block.
@@ -15,7 +15,7 @@ const MOST: u64 = 4096;
 
 /// Counts chunks, row by row.
 ///
-/// The length of a chunk follows from the set alone, so that sums are the same on every GPU.
+/// The length of a chunk depends only on the set, so that sums are the same on every GPU.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunks {
     pub(crate) len: u64,
@@ -124,12 +124,12 @@ impl<Row: Pod> RowsByKernel<Row> {
     }
 }
 
-/// The address of the word that says whether an entry is present, or 0 where the host knows that it is.
+/// Returns the address of the word that says whether an entry is present, or 0 if the host knows that it is.
 pub(crate) fn flag(grads: &Gradients, place: usize) -> u64 {
     grads.present.as_ref().map_or(0, |words| words.address() + 4 * place as u64)
 }
 
-/// The number of a gradient's type, which is one that there is `f32` arithmetic for.
+/// Returns the number of a gradient's type, or an error if the type has no `f32` arithmetic.
 pub(crate) fn supported(what: &'static str, grad: &Tensor) -> Result<u32, Error> {
     code(what, binade_gpu::trained::<Cuda>(what, grad.dtype())?)
 }

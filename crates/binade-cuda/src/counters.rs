@@ -13,8 +13,7 @@ binade_gpu::device_counters! {
     /// Products and convolutions of `f32` among these whose library may multiply by TF32: none, unless
     /// [`Cuda::with_f32_products`](crate::Cuda::with_f32_products) asks for it.
     tf32,
-    /// Times that a library was asked for an algorithm or a workspace: once for a product of its shape, types, places and
-    /// alignments.
+    /// Queries to a library for an algorithm or a workspace: one for each combination of a product's shape, types, places and alignments.
     searches,
     /// Tables of addresses and constants that were uploaded because one of them had changed.
     tables,
@@ -26,7 +25,7 @@ binade_gpu::device_counters! {
     adopted,
     /// Copies of step reports that were started towards the host; starting one waits for nothing.
     reports,
-    /// Captured steps that were replayed, each in one launch of its own; their kernels are not counted again.
+    /// Replays of captured steps, each in one launch; their kernels are not counted again.
     replays,
     /// Times that this device was made to wait for another rank of [`Communicator::peers`](crate::Communicator::peers) or for another
     /// device of its model, by an event; the host does not.

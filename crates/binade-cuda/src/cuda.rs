@@ -19,18 +19,18 @@ use std::{
     sync::{Arc, Mutex, OnceLock},
 };
 
-/// Bytes of the smallest buffer: what the driver rounds up to.
+/// Bytes of the smallest buffer: the size that the driver rounds up to.
 const LEAST_BUFFER: usize = 512;
 
-/// A CUDA device and the stream that all its work is put in. A clone is the same device.
+/// A CUDA device and the stream of all its work. A clone is the same device.
 ///
 /// # Contract
 ///
-/// * Nothing waits for the device but what says so: `download` and its kin, `resolve`, `Scaler::state`, an optimizer
-///   that reads the verdict, and a step without any gradient, which must know whether it is skipped.
-///   [`DeviceCounters::syncs`] counts them. An upload waits only while 256 MiB of others are on their way, and is counted then.
-/// * An index or label that points nowhere is [`Error::Index`] when the host reads next, be it a tensor or a step's outcome,
-///   and then no longer. What was made of it is NaN.
+/// * Only these calls wait for the device: `download` and its kin, `resolve`, `Scaler::state`, an optimizer that reads the verdict, and a step
+///   without any gradient, which must know whether it is skipped. [`DeviceCounters::syncs`] counts them. An upload waits, and is counted, only while
+///   256 MiB of other uploads are in progress.
+/// * The host's next read, of a tensor or a step's outcome, reports an index or label out of range as [`Error::Index`], once. Results computed from
+///   it are NaN.
 /// * A value belongs to the handle that made it and to its clones; another handle refuses it.
 /// * Work is put in one stream, in the order of the calls; the stream is the caller's where the caller gives one.
 /// * A device error that CUDA cannot recover from is the device's last: every later call gives [`CudaError::Lost`] with the
@@ -42,13 +42,13 @@ pub struct Cuda {
 
 pub(crate) struct Inner {
     pub(crate) stream: Arc<CudaStream>,
-    /// Stream of uploads beside the work, once there are such.
+    /// Stream of uploads that run concurrently with other work, once there are any.
     pub(crate) copies: OnceLock<Arc<CudaStream>>,
     pub(crate) capability: Capability,
     pub(crate) pool: Arc<Pool>,
-    /// Pinned memory for what goes to the device.
+    /// Pinned memory for copies to the device.
     pub(crate) staging: Arc<Ring>,
-    /// Pinned memory for what comes back.
+    /// Pinned memory for copies to the host.
     pub(crate) reports: Arc<Ring>,
     pub(crate) tables: Tables,
     pub(crate) names: Arc<Names>,
@@ -58,7 +58,7 @@ pub(crate) struct Inner {
     pub(crate) counters: Counters,
     /// The error that the device did not outlive.
     pub(crate) lost: OnceLock<Error>,
-    /// Name of the last launch, for a user who asks what went wrong.
+    /// Name of the last launch, for error messages.
     pub(crate) last: Mutex<&'static str>,
     pub(crate) shared_buffers: OnceLock<SharedBuffers>,
 }
@@ -67,11 +67,11 @@ pub(crate) struct Inner {
 const PER_THREAD: usize = 2;
 
 impl Cuda {
-    /// Opens device `ordinal`, with a stream of its own.
+    /// Opens device `ordinal`, and creates a stream for it.
     ///
     /// # Errors
     ///
-    /// Where there is no driver, no such device, or one that is too old: the error says what was looked for.
+    /// If there is no driver or no such device, or the device is too old. The error names what was looked for.
     pub fn open(ordinal: usize) -> Result<Self, Error> {
         Self::on(Self::stream_of(ordinal)?)
     }
@@ -83,7 +83,7 @@ impl Cuda {
         launch::only_stream(&context).map_err(failed)
     }
 
-    /// Works in `stream`, which a framework may be using too.
+    /// Opens the device of `stream` and works in that stream, which a framework may use too.
     ///
     /// # Errors
     ///
@@ -142,7 +142,7 @@ impl Cuda {
         self.check("name", self.inner.stream.context().name())
     }
 
-    /// Waits until all that was asked for is done.
+    /// Waits until all enqueued work is done.
     ///
     /// # Errors
     ///
@@ -157,7 +157,7 @@ impl Cuda {
     /// Gives memory that is not in use back to the driver. Within the captured run of a [`capture`](Self::capture) it does
     /// nothing, and the capture fails; while another thread, or another handle, captures the stream it does nothing.
     pub fn trim(&self) {
-        // Refused, it has done nothing; and what drops would free is the device's to tell.
+        // A refused call has done nothing, and later calls report errors of the device.
         let _ = self.outside("trim", CaptureError::Read, |_| {
             self.inner.tables.clear();
             self.inner.pool.trim();

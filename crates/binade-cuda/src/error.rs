@@ -29,7 +29,7 @@ pub enum CudaError {
     /// A driver, and no such device.
     #[error("no CUDA device {ordinal}: the driver has {count}, numbered from 0")]
     NoDevice {
-        /// Number of the device that was asked for.
+        /// Number of the requested device.
         ordinal: usize,
         /// Number of devices that the driver has.
         count: usize,
@@ -50,7 +50,7 @@ pub enum CudaError {
         /// The least that will do.
         needed: &'static str,
     },
-    /// Feature that this GPU's generation lacks.
+    /// Feature that this GPU's generation does not have.
     #[error(
         "{what} on a GPU of compute capability {found}, which has none; it takes {needed}, or {instead}"
     )]
@@ -99,7 +99,7 @@ pub enum CudaError {
         /// Reason why it cannot be used.
         cause: String,
     },
-    /// Kernel that cannot be that of an update rule.
+    /// Kernel that is not valid for an update rule.
     #[error("the update rule `{rule}` cannot have this kernel: {cause}")]
     RuleKernel {
         /// Name of the rule.
@@ -121,7 +121,7 @@ pub enum CudaError {
     /// The device's memory is full.
     #[error("out of device memory: {bytes} bytes wanted, {free} of {total} free")]
     OutOfMemory {
-        /// Bytes that were asked for.
+        /// Requested bytes.
         bytes: usize,
         /// Bytes that are free, after the pool has given back its unused buffers.
         free: usize,
@@ -151,7 +151,7 @@ pub enum CudaError {
     /// A step that cannot be captured, or not be replayed.
     #[error("capture: `{operation}`: {why}")]
     Capture {
-        /// The kernel, the copy, or what else was to be done; `after it` in `why` means after the last such.
+        /// Name of the operation, such as a kernel or a copy; `after it` in `why` means after the last such.
         operation: &'static str,
         /// The reason.
         why: CaptureError,
@@ -190,7 +190,7 @@ pub enum CudaError {
         "no NCCL: {cause}; install NVIDIA's package `libnccl2`, or `nvidia-nccl-cu13` from PyPI, and add its folder to the loader's path"
     )]
     NoNccl {
-        /// File names, and why those that were found are of no use.
+        /// File names that were tried, and why each file that was found is unusable.
         cause: String,
     },
     /// A call between ranks that failed. The communicator has ended: every later call of the rank returns this.
@@ -207,7 +207,7 @@ pub enum CudaError {
          checkpoint, or give a longer patience", late(*ranks, missing)
     )]
     RankTimeout {
-        /// Call to which they did not come.
+        /// Call that the missing ranks did not make.
         call: &'static str,
         /// Number of ranks.
         ranks: usize,
@@ -228,7 +228,7 @@ pub enum CudaError {
         /// Value on rank 0, and on `rank`.
         values: [String; 2],
     },
-    /// One device's window among the ranks' gradients.
+    /// Window of one device, used with gradients of ranks.
     #[error("a window's sum of one device; open the window on the ranks' own `Scaler`")]
     Window,
 }

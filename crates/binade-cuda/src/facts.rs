@@ -16,11 +16,11 @@ pub struct KernelFacts {
     pub registers: i32,
     /// Bytes of device memory per thread: arrays, and registers that were spilled.
     pub local_bytes: i32,
-    /// Bytes of shared memory per block, with what a launch asks for.
+    /// Bytes of shared memory per block, including dynamic shared memory of a launch.
     pub shared_bytes: i32,
-    /// Threads per block, at which `occupancy` is taken.
+    /// Threads per block that `occupancy` is computed for.
     pub threads: u32,
-    /// Threads that a multiprocessor holds at once, as a share of those it has room for.
+    /// Threads resident on a multiprocessor, as a fraction of its maximum.
     pub occupancy: f64,
 }
 
@@ -29,7 +29,7 @@ impl Cuda {
     ///
     /// # Errors
     ///
-    /// If the driver does not take a kernel, or the device fails.
+    /// If the driver rejects a kernel, or the device fails.
     pub fn kernels(&self) -> Result<Vec<KernelFacts>, Error> {
         let room = Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR;
         let room = self.check("look at the device", self.stream().context().attribute(room))?;

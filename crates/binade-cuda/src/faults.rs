@@ -1,13 +1,12 @@
 //! Indices and labels that point nowhere: the device notes the first, and the host reports it when it reads next.
 //!
-//! The host cannot know them and must not wait to ask. A kernel that meets one never reads beyond the table, gives NaN, and
-//! leaves operation, index and position in one record of the device. Whatever the host reads anyway brings the record along, a
-//! step's report as well as a download; the error is given once, and the record is empty again. Until an operation with indices
-//! is launched, or a step captured, there is no record.
+//! The host cannot know them and must not wait to ask. A kernel that meets one never reads beyond the table, gives NaN, and leaves operation, index
+//! and position in one record of the device. Whatever the host reads anyway brings the record along, a step's report as well as a download; the error
+//! is given once, and the record is empty again. The record exists once an operation with indices is launched, or a step captured.
 //!
-//! Of several bad indices the first is told: of the earliest launch, in the order of the calls, and in it of the lowest position.
-//! For that, launches that look at indices are numbered, those of a captured step anew at each replay. What was bad in work that
-//! was asked for before the error was given is not told by another one; what comes behind it is.
+//! Of several bad indices, the error reports the one at the lowest position in the earliest launch, in the order of the calls. For that, launches
+//! that check indices are numbered; each replay numbers those of a captured step anew. An error covers all bad indices of work enqueued before it was
+//! returned; later ones are reported by later errors.
 
 use crate::{
     CaptureError, Cuda, Error, launch,
@@ -22,13 +21,13 @@ use std::sync::{
     atomic::{AtomicU32, AtomicU64, Ordering},
 };
 
-/// The operations that take indices, as `Indexed` of `fault.cuh` numbers them.
+/// Operations with indices, in the order of `Indexed` in `fault.cuh`.
 const INDEXED: [Op; 2] = [Op::EMBEDDING, Op::CROSS_ENTROPY];
 
 /// Bits of a position, as in `fault.cuh`.
 const POSITION: u32 = 36;
 
-/// Numbers of launches; those beyond share the last ones.
+/// Count of launch numbers; later launches share the last ones.
 const LAUNCHES: u32 = 1 << (u64::BITS - POSITION);
 
 /// Bit of a captured launch's number; the other bits are its place among the launches of its step. As in `fault.cuh`.
@@ -81,7 +80,7 @@ impl Faults {
 }
 
 impl Cuda {
-    /// Returns the arguments of a kernel that looks at indices: the record, and the launch's number.
+    /// Returns the arguments of a kernel that checks indices: the record, and the launch's number.
     pub(crate) fn fault_args(&self) -> Result<[Arg<'static>; 2], Error> {
         self.fault_record()?;
         let faults = &self.inner.faults;
@@ -130,7 +129,7 @@ impl Cuda {
         Ok(Some(FaultCopy { copy: copy(&record.buffer)?, reported: faults.reported() }))
     }
 
-    /// The error that a copy of the record tells of, unless it has been reported since; then the record is emptied.
+    /// Returns the error in a copy of the record, unless it was reported since, and empties the record.
     pub(crate) fn report_fault(&self, noted: &FaultCopy<FaultBits>) -> Result<(), Error> {
         let (faults, bits) = (&self.inner.faults, &noted.copy);
         let Some(record) = faults.record.get().filter(|_| bits.order != 0) else { return Ok(()) };

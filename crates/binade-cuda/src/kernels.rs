@@ -34,8 +34,8 @@ type Entries = BTreeMap<&'static str, Declaration>;
 
 const PACKED: &[u8] = include_bytes!("../ptx/kernels.ptx.lzma");
 
-/// Environment variable with the name of a file of other kernels, such as those of an older commit, to compare the two. They are
-/// trusted as this build's are. A module that the file lacks is this build's.
+/// Environment variable with the name of a file of other kernels, such as those of an older commit, to compare the two. They are as trusted as those
+/// of this build. Modules missing from the file are those of this build.
 const OTHER: &str = "BINADE_CUDA_PTX";
 
 /// All modules, unpacked once a process, when the first is loaded.
@@ -59,7 +59,7 @@ pub(crate) fn check() -> Result<(), CudaError> {
     MODULES.as_ref().map(drop).map_err(CudaError::clone)
 }
 
-/// Returns this build's modules with those of a file in their places, each entry with the same parameters.
+/// Returns this build's modules, replaced by those of a file; each entry must have the same parameters.
 fn other(file: &Path) -> Result<Modules, CudaError> {
     let failed = |cause| CudaError::Kernels { file: file.display().to_string(), cause };
     let packed = fs::read(file).map_err(|error| failed(error.to_string()))?;
@@ -78,7 +78,7 @@ fn other(file: &Path) -> Result<Modules, CudaError> {
     }
 }
 
-/// Returns the first of our entries that they lack, or have with other parameters.
+/// Returns the first of our entries that is missing from theirs, or has different parameters there.
 fn lacking(ours: &Entries, theirs: &Entries) -> Option<&'static str> {
     let differs = |(name, entry): &(&&str, &Declaration)| {
         theirs.get(**name).is_none_or(|it| it.params != entry.params)
@@ -152,10 +152,10 @@ fn parameter(param: &str) -> Option<Param> {
 /// Threads of a block, as the kernels' `THREADS`.
 pub(crate) const THREADS: u32 = 256;
 
-/// Elements that a thread takes at a time, as the kernels' `GROUP`.
+/// Elements that a thread processes at a time; equals the kernels' `GROUP`.
 pub(crate) const GROUP: usize = 8;
 
-/// Findings that one launch of `scale_update` takes, as its `MOST`.
+/// Maximum number of found-inf results for one launch of `scale_update`; equals its `MOST`.
 pub(crate) const FINDINGS: usize = 64;
 
 /// Bytes of its `UpdateInputs`.

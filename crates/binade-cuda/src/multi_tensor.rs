@@ -1,4 +1,4 @@
-//! Arithmetic on sets of tensors: one launch, whatever their number and sizes.
+//! Arithmetic on sets of tensors: one launch for any number and sizes.
 
 use crate::{
     Cuda, Error, Tensor,
@@ -53,7 +53,7 @@ impl MultiTensorKernels for Cuda {
         Ok((results, found))
     }
 
-    /// Sums in an order that follows from the lengths alone, so that norms have the same bits on every GPU.
+    /// Sums in an order determined by the lengths, so that norms have the same bits on every GPU.
     fn run_norms(&self, tensors: &[Named<Tensor>], norm: Norm) -> Result<Norms<Tensor>, Error> {
         let mut set = Rows::of(elements(tensors));
         for Named { value, .. } in tensors {

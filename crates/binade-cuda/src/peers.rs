@@ -12,8 +12,8 @@ use binade_grad_scaler::{Norm, PeerDevice};
 use std::{mem, ops::Range, sync::Arc};
 
 impl Cuda {
-    /// Opens the devices with these numbers, each with a stream of its own, to train one model: they name parameters alike. A number that
-    /// comes twice is two handles of one device.
+    /// Opens the devices with these numbers, each with its own stream, to train one model: they share parameter names. A number that comes twice is
+    /// two handles of one device.
     ///
     /// # Errors
     ///
@@ -24,8 +24,8 @@ impl Cuda {
         ordinals.iter().map(open).collect()
     }
 
-    /// Puts a copy of these bytes of `from`, made by `there`, into this device's stream: to `at` bytes into `to`. What either device does
-    /// later is behind the copy. `owner` keeps `from` alive.
+    /// Puts a copy of these bytes of `from`, made by `there`, into this device's stream: to `at` bytes into `to`. Later work of either device runs
+    /// after the copy. `owner` keeps `from` alive.
     fn bring(
         &self,
         (to, at): (&Buffer, usize),
@@ -51,13 +51,13 @@ impl Cuda {
         })?;
         let met = self.meet(there);
         if met.is_err() {
-            // Nothing tells when the copy has been made, so that its memory is never used again.
+            // The end of the copy is unknown, so its memory is never used again.
             mem::forget(owner.clone());
         }
         met
     }
 
-    /// From here on the work of `later` is behind what this device's stream has now. One device's work is in order by itself.
+    /// Later work of `later` runs after the work that this device's stream has now. The work of a single device is already ordered.
     fn meet(&self, later: &Self) -> Result<(), Error> {
         if Arc::ptr_eq(&self.inner, &later.inner) {
             return Ok(());
@@ -92,7 +92,7 @@ impl PeerDevice for Cuda {
         grads.present().next().is_some()
     }
 
-    /// Each device has the sizes of all, and computes the factor by itself.
+    /// Each device has all norms, and computes the factor itself.
     fn clip_norms(
         devices: &[Self],
         grads: &mut [Gradients],
@@ -122,7 +122,7 @@ impl PeerDevice for Cuda {
             let count = u32::try_from(devices.len()).unwrap_or(u32::MAX);
             here.launch(JOIN_SIZES, Grid::one(1), &args![&all, count, owed])?;
             here.run_clip(verdict.own(here)?, owed, norm, max)?;
-            // A second clip is of what the first has left.
+            // A second clip measures the gradients that the first has clipped.
             set.is_measured = false;
         }
         Ok(())

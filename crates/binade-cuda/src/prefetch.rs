@@ -1,4 +1,4 @@
-//! Uploads in a stream of their own: the next batch is on its way while the step before it computes.
+//! Uploads in a separate stream: the next batch is copied while the current step computes.
 
 use crate::{CaptureError, Cuda, Error, Tensor, launch::code};
 use binade_autocast::Autocast;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 #[must_use = "it is `tensor` that the elements are used by"]
 pub struct Prefetched {
     cuda: Cuda,
-    /// Tensor that is written to; `None` once it is handed out.
+    /// Tensor that is written to; `None` once it is taken.
     tensor: Option<Tensor>,
     /// Type that the elements are rounded to when they are there.
     dtype: DType,
@@ -21,14 +21,13 @@ pub struct Prefetched {
 }
 
 impl Cuda {
-    /// Starts to upload values, which become a tensor of `dtype`, beside the work that is put in the stream from here on: a device
-    /// copies and computes at once. The upload begins when the work put in the stream so far is done, since it may use the same
-    /// memory. The host does not wait, but as for any [upload](Self#contract).
+    /// Starts to upload values as a tensor of `dtype`. The upload runs concurrently with work enqueued after this call. The upload begins when the
+    /// work put in the stream so far is done, since it may use the same memory. The host does not wait, but as for any [upload](Self#contract).
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] where they are not as many as `shape` says, [`Error::Unsupported`] for integers, where the device has no
-    /// room for them, and in the captured run of a [`capture`](Self::capture).
+    /// [`Error::Length`] if their number differs from `shape`'s, [`Error::Unsupported`] for integers. Also if the device is out of memory, and in the
+    /// captured run of a [`capture`](Self::capture).
     ///
     /// # Examples
     ///
@@ -86,7 +85,7 @@ impl Cuda {
         Ok(Prefetched { cuda: self.clone(), tensor, dtype, done })
     }
 
-    /// Returns the stream of uploads beside the work, which is made once.
+    /// Returns the stream of uploads, created at the first call.
     fn copies(&self) -> Result<&Arc<CudaStream>, Error> {
         let copies = &self.inner.copies;
         if let Some(stream) = copies.get() {
@@ -118,7 +117,7 @@ impl Prefetched {
 }
 
 impl Drop for Prefetched {
-    /// Puts whoever uses the memory next behind the upload. Where that fails, nobody uses it again.
+    /// Orders the next use of the memory after the upload. If that fails, the memory is never used again.
     fn drop(&mut self) {
         if self.tensor.is_some() && self.wait().is_err() {
             std::mem::forget(self.tensor.take());

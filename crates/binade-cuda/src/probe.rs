@@ -1,7 +1,7 @@
 //! Search for the driver, before anything could panic for want of one.
 //!
-//! cudarc looks symbols up when they are first used and panics where the library is missing; what it offers to ask first
-//! is gone once another crate of the program links the driver. So the question is asked here, of the system's loader.
+//! cudarc looks symbols up at their first use and panics if the library is missing; its function to check first disappears once another crate of the
+//! program links the driver. So this module asks the system's loader.
 
 use crate::{CudaError, Error, launch};
 use cudarc::driver::{CudaContext, DriverError};
@@ -13,7 +13,7 @@ use std::{
 /// A GPU's compute capability: before the point, and after it.
 pub(crate) type Capability = (i32, i32);
 
-/// File names that the loader is asked for.
+/// File names to try.
 pub(crate) const LIBRARIES: &[&str] =
     if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
 
@@ -48,7 +48,7 @@ fn context(ordinal: usize) -> Result<Arc<CudaContext>, Error> {
 const NO_DEVICE: cudarc::driver::sys::CUresult =
     cudarc::driver::sys::CUresult::CUDA_ERROR_NO_DEVICE;
 
-/// A device's compute capability; an error for one that is older than the kernels.
+/// Returns a device's compute capability, or an error if the device is too old for the kernels.
 pub(crate) fn capable(context: &CudaContext) -> Result<Capability, Error> {
     let failed =
         |error: DriverError| Error::Driver(CudaError::DriverFailed { cause: cause(error) });
@@ -60,14 +60,13 @@ pub(crate) fn capable(context: &CudaContext) -> Result<Capability, Error> {
     Err(Error::Driver(CudaError::TooOld { name, found, needed: "7.5" }))
 }
 
-/// Returns true if the loader finds a library; asked once.
+/// Returns true if the loader finds a library. The search runs once.
 fn has_driver() -> bool {
     static FOUND: OnceLock<bool> = OnceLock::new();
     *FOUND.get_or_init(|| LIBRARIES.iter().any(|name| launch::loads(name)))
 }
 
-/// A driver error in the driver's own words. Its `Debug` and `Display` ask the driver, which may lack the function; the
-/// code does not.
+/// A driver error in the driver's own words. Uses the code: `Debug` and `Display` call a function that the driver may not have.
 pub(crate) fn cause(error: DriverError) -> String {
     format!("{:?} ({})", error.0, error.0 as u32)
 }

@@ -1,4 +1,4 @@
-//! Putting kernels in the stream, and what becomes of the device when one fails.
+//! Enqueueing kernels in the stream, and the state of the device after a failure.
 
 use crate::{
     CaptureError, Cuda, CudaError, Error,
@@ -36,8 +36,8 @@ impl Cuda {
         self.inner.counters.launches.add(1);
     }
 
-    /// The one way to the stream: what `work` looks at before it enqueues stays so until it has, since no capture begins or
-    /// ends meanwhile. Within `work` there is no other turn.
+    /// Runs `work` with the stream, the only access to it. No capture begins or ends meanwhile, so a condition that `work` checks holds until it has
+    /// enqueued. `work` must not call this again.
     pub(crate) fn with_stream<T>(
         &self,
         operation: &'static str,
@@ -47,7 +47,7 @@ impl Cuda {
         Ok(work(&self.inner.stream))
     }
 
-    /// Puts in the stream what can be captured; where a step is, it is held to what its warm-up did.
+    /// Enqueues work that can be captured. During a capture the work must equal the warm-up's.
     pub(crate) fn enqueue<T>(
         &self,
         operation: &'static str,
@@ -60,7 +60,7 @@ impl Cuda {
         })?
     }
 
-    /// Does with the stream what no graph can do; where a step is captured, that is an error, `why`.
+    /// Does work with the stream that a graph cannot hold. During a capture that is the error `why`.
     pub(crate) fn outside<T>(
         &self,
         operation: &'static str,
@@ -119,7 +119,7 @@ impl Cuda {
         self.inner.lost.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 
-    /// An error that CUDA does not recover from is kept, and is every later call's.
+    /// An error that CUDA does not recover from is stored, and every later call returns it.
     pub(crate) fn check<T>(
         &self,
         call: &'static str,
@@ -139,7 +139,7 @@ impl Cuda {
     }
 }
 
-/// Errors after which, says the driver's documentation, the process must be started again to use the device.
+/// Returns true for errors after which, by the driver's documentation, the process must be restarted to use the device.
 fn is_sticky(error: CUresult) -> bool {
     use CUresult as E;
     matches!(
@@ -169,7 +169,7 @@ fn launch_words(grid: Grid, args: &[Arg<'_>]) -> Vec<u64> {
             Arg::Address(value) | Arg::U64(value) => all.push(*value),
             Arg::U32(value) => all.push((*value).into()),
             Arg::F32(value) => all.push(value.to_bits().into()),
-            // Each run has its own.
+            // The number differs in each run.
             Arg::Number(_) => {}
             Arg::Bytes(bytes) => all.extend(words(bytes)),
         }

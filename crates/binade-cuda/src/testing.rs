@@ -1,4 +1,4 @@
-//! Device of unit tests, which may be absent: tests are skipped visibly then, unless `BINADE_REQUIRE` names it.
+//! Device of unit tests. If it is absent, tests are skipped visibly, unless `BINADE_REQUIRE` names it.
 
 use crate::Cuda;
 use std::fmt::Display;

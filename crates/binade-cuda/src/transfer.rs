@@ -1,4 +1,4 @@
-//! Device memory and what is copied into it and out of it.
+//! Device memory, and copies into it and out of it.
 
 use crate::{
     AdoptError, CaptureError, Cuda, CudaError, Error, Tensor, launch,
@@ -9,11 +9,11 @@ use bytemuck::Pod;
 use cudarc::driver::{CudaSlice, CudaStream, DriverError, sys::CUresult};
 use std::{ops::Range, sync::Arc};
 
-/// Bytes of one copy by way of pinned memory. Pieces as large as this take far longer on the bus than in the driver, and the first is on
-/// its way while the host fills the next.
+/// Bytes of one copy by way of pinned memory. A piece of this size takes far longer on the bus than in the driver, and is copied while the host fills
+/// the next.
 const PIECE: usize = 4 << 20;
 
-/// Bytes of pinned memory that copies to the device may fill: as many are on their way while the host goes on.
+/// Limit in bytes of pinned memory for copies to the device in progress while the host continues.
 const MOST_STAGED: usize = 256 << 20;
 
 impl Cuda {
@@ -29,7 +29,7 @@ impl Cuda {
         Ok(memory)
     }
 
-    /// A buffer of no run of a capture: what outlives it must not take the place of what does not.
+    /// Returns a buffer outside the memory of a capture's runs: a lasting buffer must not take the place of a run's buffer.
     pub(crate) fn lasting(&self, bytes: usize) -> Result<Buffer, Error> {
         self.check_alive()?;
         let (rounded, pool) = (self.rounded(bytes)?, &self.inner.pool);
@@ -62,13 +62,13 @@ impl Cuda {
         Ok(buffer)
     }
 
-    /// Writes into a buffer, whoever reads it, behind what is in the stream: by way of pinned memory, so that the host goes on before
-    /// the bytes are there. It waits only where 256 MiB are on their way, which [`syncs`](crate::DeviceCounters::syncs) counts.
+    /// Writes into a buffer, even a shared one, after earlier work of the stream. The bytes go through pinned memory, so the host continues before
+    /// they arrive. It waits only if 256 MiB are in transfer, and [`syncs`](crate::DeviceCounters::syncs) counts the wait.
     pub(crate) fn put(&self, bytes: &[u8], to: &Buffer, offset: usize) -> Result<(), Error> {
         self.put_by(&self.inner.stream, bytes, to, offset)
     }
 
-    /// Writes into a buffer as [`put`](Self::put) does, behind what is in this stream.
+    /// Writes into a buffer as [`put`](Self::put) does, after earlier work of this stream.
     pub(crate) fn put_by(
         &self,
         stream: &CudaStream,
@@ -168,7 +168,7 @@ impl Cuda {
         Ok(buffer)
     }
 
-    /// Starts to copy a buffer to the host, and goes on.
+    /// Starts to copy a buffer to the host, without waiting.
     pub(crate) fn send(&self, from: &Buffer) -> Result<Pinned, Error> {
         self.check_owner(from)?;
         self.reads("report")?;
@@ -188,7 +188,7 @@ impl Cuda {
     ) -> Result<HostCopy, Error> {
         self.check_owner(from)?;
         let recorder = &self.inner.pool.state;
-        // What the run takes and gives must be the same whether or not it is captured.
+        // A run must allocate and free the same memory whether or not it is captured.
         recorder.hold(from.clone());
         if let Some(later) = recorder.replayed(|replay| replay.copy(from, report.is_some())) {
             return Ok(HostCopy::ReplayCopy(later));

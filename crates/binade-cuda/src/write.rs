@@ -9,12 +9,12 @@ use binade_core::DType;
 use binade_gpu::{Driver, check_length};
 
 impl Cuda {
-    /// Writes values into a tensor where it lies, rounded once to its type, behind what is in the stream.
+    /// Writes values into a tensor in place, rounded once to its type, after earlier work of the stream.
     ///
     /// # Contract
     ///
-    /// Unlike all else, this is seen by clones and slices of the tensor, and by captured steps that read it: that is what it is
-    /// for. The host waits only where copies of 256 MiB are on their way, which [`syncs`](crate::DeviceCounters::syncs) counts.
+    /// Unlike other operations, this changes clones and slices of the tensor, and captured steps that read it see the new values. The host waits only
+    /// if copies of 256 MiB are in progress, and [`syncs`](crate::DeviceCounters::syncs) counts the wait.
     ///
     /// # Errors
     ///

@@ -25,7 +25,7 @@ pub enum AdoptError {
         /// Number of the device.
         device: usize,
     },
-    /// Address that is no multiple of the element's size.
+    /// Address that is not a multiple of the element's size.
     #[error("its address {address:#x} is no multiple of {needed} bytes, as kernels need it")]
     Misaligned {
         /// Address of the first element.
@@ -33,12 +33,12 @@ pub enum AdoptError {
         /// Alignment in bytes that the address lacks.
         needed: usize,
     },
-    /// Element type of the tensor that is not the one asked for.
+    /// Element type of the tensor that differs from the requested one.
     #[error("its elements are {found}, and {asked} was asked for; cast the tensor first")]
     DType {
         /// Type of the tensor.
         found: DType,
-        /// Type asked for.
+        /// Requested type.
         asked: DType,
     },
     /// Write to memory that was adopted to be read.
@@ -55,14 +55,14 @@ pub enum AdoptError {
     /// Parameter whose owner has put it in other memory since it was adopted.
     #[error("the owner has put the tensor in other memory since; adopt it anew")]
     Replaced,
-    /// Part of a DLPack tensor that this backend does not take.
+    /// Part of a DLPack tensor that this backend does not support.
     #[error("DLPack: {part} is {found}; {needed}")]
     DlPack {
         /// Field of the structure.
         part: &'static str,
         /// Value of the field.
         found: String,
-        /// Values that are taken.
+        /// Supported values.
         needed: &'static str,
     },
 }

@@ -20,8 +20,8 @@ impl Cuda {
     ///
     /// # Contract
     ///
-    /// Nothing is copied. What `to` does from here on is behind this handle's work so far. When the loan is dropped, this handle's later
-    /// work is put behind what `to` has then. The loan holds a clone of the tensor: a step of that parameter meanwhile writes elsewhere.
+    /// Nothing is copied. Later work of `to` runs after this handle's work so far. When the loan is dropped, this handle's later work waits for the
+    /// work of `to` so far. The loan holds a clone of the tensor: a step of that parameter meanwhile writes elsewhere.
     ///
     /// # Errors
     ///
@@ -52,8 +52,7 @@ impl<T> Deref for Loan<T> {
 }
 
 impl<T> Drop for Loan<T> {
-    /// Puts this handle's later work behind the borrower's stream. Where that fails, the tensor is leaked, so that nobody uses its memory
-    /// again.
+    /// Puts this handle's later work behind the borrower's stream. If that fails, the tensor is leaked, so that its memory is never reused.
     fn drop(&mut self) {
         let _ = self.slice.take().map(ManuallyDrop::into_inner).map(CudaSlice::leak);
         if self.cuda.wait_for(&self.to).is_err() {

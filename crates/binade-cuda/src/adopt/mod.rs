@@ -31,12 +31,12 @@ impl Cuda {
     ///
     /// # Contract
     ///
-    /// * Nothing is copied. Work of this handle from here on is behind what the slice's stream has now, and before `owner` is dropped the
-    ///   slice's stream is put behind this handle's work. Events do both; the host does not wait.
-    /// * In between, streams are ordered by [`wait_for`](Self::wait_for) and [`precede`](Self::precede) alone: call the first after the
-    ///   owner has written to the memory, and the second before the owner reads what a step has written.
+    /// * Nothing is copied. Later work of this handle runs after the work that the slice's stream has now, and before `owner` is dropped the slice's
+    ///   stream waits for this handle's work. Events do both; the host does not wait.
+    /// * In between, only [`wait_for`](Self::wait_for) and [`precede`](Self::precede) order the streams: call the first after the owner has written
+    ///   to the memory, and the second before the owner reads what a step has written.
     /// * A write to the memory is [`AdoptError::ReadOnly`].
-    /// * A captured step may read memory that was adopted before its capture and is kept. Memory that is dropped ends the replays, as the
+    /// * A captured step may read memory that was adopted before its capture and outlives the step. Memory that is dropped ends the replays, as the
     ///   step's own does ([`CaptureError::Stale`]).
     ///
     /// # Errors
@@ -183,7 +183,7 @@ fn check_place(theirs: (usize, usize), ours: (usize, usize)) -> Result<(), Adopt
     if context == needed { Ok(()) } else { Err(AdoptError::Context { device }) }
 }
 
-/// Refuses an address that is no multiple of `needed` bytes.
+/// Refuses an address that is not a multiple of `needed` bytes.
 pub(crate) fn check_aligned(
     operation: &'static str,
     address: u64,
@@ -199,7 +199,7 @@ pub(crate) fn check_aligned(
 mod tests {
     use super::*;
 
-    /// The interpreter has one context for each device, so that only this test meets a second one.
+    /// The interpreter has one context for each device, so only this test has a second one.
     #[test]
     fn memory_of_another_context_is_refused_as_that_of_another_device_is() {
         let place = (0, 0x1000);

@@ -31,8 +31,8 @@ impl Cuda {
     ///
     /// # Errors
     ///
-    /// As [`adopt`](Self::adopt), and [`AdoptError::Misaligned`](crate::AdoptError::Misaligned) where the address is no multiple of an
-    /// element's size.
+    /// As [`adopt`](Self::adopt), and [`AdoptError::Misaligned`](crate::AdoptError::Misaligned) if the address is not a multiple of an element's
+    /// size.
     pub unsafe fn adopt_raw(
         &self,
         memory: ForeignMemory,
@@ -54,8 +54,8 @@ pub(crate) fn borrowed<T>(
     address: u64,
     len: usize,
 ) -> ManuallyDrop<CudaSlice<T>> {
-    // SAFETY: the caller's owner keeps as many elements there until the slice has been leaked. Elements may be unset: kernels and copies
-    // alone read device memory, and no Rust code does.
+    // SAFETY: the caller's owner keeps as many elements there until the slice has been leaked. Elements may be unset: only kernels and copies read
+    // device memory, no Rust code does.
     ManuallyDrop::new(unsafe { stream.upgrade_device_ptr(address, len) })
 }
 

@@ -1,4 +1,4 @@
-//! Memory of one capture, in which equal requests in equal order get equal addresses, and the addresses that its graph keeps from others.
+//! Memory of one capture, and the addresses that its graph reserves. Equal requests in equal order get equal addresses.
 
 use super::run::CAPTURED;
 use crate::memory::{Memory, Pool};
@@ -8,8 +8,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-/// Memory by size and number. The lowest free number of a size is served first, in whatever order memory came back. Two runs that
-/// start from the same state and request the same are served the same.
+/// Memory by size and number. The lowest free number of a size is served first, whatever the order in which memory was returned. Two runs that start
+/// from the same state and request the same are served the same.
 #[derive(Debug, Default)]
 pub(crate) struct Arena {
     state: Mutex<State>,
@@ -19,7 +19,7 @@ pub(crate) struct Arena {
 struct State {
     free: BTreeMap<(usize, u64), Memory>,
     made: u64,
-    /// True once the capture is over: memory that comes back then goes to the pool.
+    /// True once the capture is over: memory returned after that goes to the pool.
     is_closed: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Captured steps, replayed as often as asked.
+//! Captured steps, which can be replayed any number of times.
 
 use super::{
     arena::{ArenaLease, GraphRegistration},
@@ -23,11 +23,11 @@ use std::{
 ///
 /// # Contract
 ///
-/// * A replay does what the uncaptured step would do with the contents of its fixed tensors at that time, bit for bit. Values
-///   that the host gave the step are those of the capture: see [`Cuda::capture`].
-/// * The memory that the step works on is kept from others for as long as this lives. If the step's own side drops or replaces
-///   it, as `Scaler::set_state` and loading a checkpoint do, the next replay is [`CaptureError::Stale`]. If someone else holds a
-///   clone and an ordinary operation would move it to another address, that operation is [`CaptureError::Moved`].
+/// * A replay does what the uncaptured step would do with the contents of its fixed tensors at that time, bit for bit. Values from the host are those
+///   of the capture: see [`Cuda::capture`].
+/// * The step's memory is reserved until this value is dropped. If the step's own side drops or replaces it, as `Scaler::set_state` and loading a
+///   checkpoint do, the next replay is [`CaptureError::Stale`]. If someone else holds a clone and an ordinary operation would move it to another
+///   address, that operation is [`CaptureError::Moved`].
 /// * A configuration whose steps need other kernels, as another rule or a norm to clip by does, ends the replays as well.
 /// * A clone of a parameter or of a scale keeps its values, as it does with ordinary steps: a replay that would change it is
 ///   [`CaptureError::Held`]. Outcomes of replays hold no such clone, and writes by [`Cuda::write`] are meant to be seen. A clone
@@ -85,7 +85,7 @@ impl<R> Captured<R> {
         Ok(())
     }
 
-    /// Starts the copies of a step that is in the stream. An error says that the step is done.
+    /// Starts the copies of a step that is in the stream. If it fails, the step has already run.
     fn send(&self, stream: &CudaStream, pinned: Vec<Pinned>) -> Result<Copies, Error> {
         let copy = |(later, mut pinned): (&Arc<ReplayCopy>, Pinned)| {
             self.cuda.check("report", launch::send_from(stream, &later.from, &mut pinned))?;
@@ -112,8 +112,8 @@ impl<R: Clone> Captured<R> {
     ///
     /// # Errors
     ///
-    /// [`CudaError::Capture`] where what the step works on is gone, or a clone of it would change; and when the device fails. After
-    /// an error the step has not been done, but for [`CudaError::Unreported`]: it has, and is counted, and its outcome is lost.
+    /// [`CudaError::Capture`] if memory of the step was dropped, or a clone of it would change; and if the device fails. After an error the step has
+    /// not been done, but for [`CudaError::Unreported`]: it has, and is counted, and its outcome is lost.
     pub fn replay(&self) -> Result<R, Error> {
         self.may_replay()?;
         let pinned = self.pinned()?;

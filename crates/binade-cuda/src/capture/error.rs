@@ -2,8 +2,7 @@
 
 use crate::{CudaError, Error};
 
-/// Why a step cannot be captured, or its capture not be replayed: what [`CudaError::Capture`](crate::CudaError::Capture) says of an
-/// operation.
+/// Reason in a [`CudaError::Capture`](crate::CudaError::Capture) why a step cannot be captured, or its capture not replayed.
 #[non_exhaustive]
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum CaptureError {
@@ -12,7 +11,7 @@ pub enum CaptureError {
         "it waits for the device, which does not work while it is captured; read between replays"
     )]
     Read,
-    /// Upload of values from the host, which no replay would send.
+    /// Upload of values from the host, which a replay would not send.
     #[error(
         "it uploads {bytes} bytes, which no replay would; make the tensor before, and `Cuda::write` to it between replays"
     )]
@@ -73,13 +72,13 @@ pub enum CaptureError {
         /// Greatest number of findings of a report.
         most: usize,
     },
-    /// Write to memory of which somebody else holds a clone, so that the write would move it to another address.
+    /// Write to memory that has a clone elsewhere, so that the write would go to a copy at another address.
     #[error(
         "it moves what somebody else holds a clone of to another address, and a captured step knows only the first; before it, \
          drop the tape that the parameters are on, outcomes, and clones of parameters and scales; or else the capture"
     )]
     Moved,
-    /// Write to memory of which somebody else holds a clone, who would see other values.
+    /// Write to memory that has a clone elsewhere, whose values would change.
     #[error(
         "it would change what somebody holds a clone of: a parameter, or the scale of a loss, of gradients or of an ordinary \
          outcome; use these up or drop them, tapes among them, and copy parameters by `Cuda::duplicate`"

@@ -28,7 +28,7 @@ pub(crate) struct Gate {
 pub(crate) struct Capture {
     handle: u64,
     thread: ThreadId,
-    /// Error of the step's work on another handle, which no replay would repeat.
+    /// Error of the step's work on another handle, which a replay would not repeat.
     trouble: Mutex<Option<Error>>,
 }
 

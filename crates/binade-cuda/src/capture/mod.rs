@@ -5,9 +5,9 @@
 //! warm-up, operation by operation, with every address and value. A value that the host would change from step to step differs
 //! there, and is an error before it can be replayed.
 //!
-//! Work for a stream is checked and enqueued in one turn at the stream's gate, which all handles of the stream share. A capture
-//! begins and ends between turns, so that it records nothing but the captured run's own work. As it ends, the pool learns in the
-//! same moment which addresses the graph works on, so that none is dropped in between.
+//! Work for a stream is checked and enqueued in one turn at the stream's gate, which all handles of the stream share. A capture begins and ends
+//! between turns, so that it records only the captured run's work. When it ends, the pool reserves the graph's addresses in the same moment, so that
+//! none is dropped in between.
 
 mod arena;
 mod captured;

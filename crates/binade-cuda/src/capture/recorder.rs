@@ -1,4 +1,4 @@
-//! Recorder of runs: the pool and the stream ask it whether a run is under way, and which memory graphs hold.
+//! Recorder of runs: it tells the pool and the stream whether a run is in progress, and which memory graphs hold.
 
 use super::{
     arena::{Arena, GraphAddresses},
@@ -222,7 +222,7 @@ impl Recorder {
         }
     }
 
-    /// Calls `add` on what each replay of the captured run has to do; `None` outside such a run of this thread.
+    /// Calls `add` on the work that each replay of the captured run has to do; `None` outside such a run of this thread.
     pub(crate) fn replayed<T>(&self, add: impl FnOnce(&mut Replay) -> T) -> Option<T> {
         let mut state = lock(&self.state);
         state.run().filter(|run| run.is_capture()).map(|run| add(&mut run.replay))

@@ -23,7 +23,7 @@ pub(crate) struct Operation {
     pub(super) words: Vec<u64>,
 }
 
-/// Operations of a run, with which the next is compared.
+/// Operations of a run, for comparison with the next run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RecordedOperations {
     pub(super) operations: Vec<Operation>,
@@ -102,7 +102,7 @@ impl CapturedRun {
         self.done.operations.last().map_or("the start", |operation| operation.name)
     }
 
-    /// Records an operation. In the captured run it must equal the last warm-up's.
+    /// Records an operation. In the captured run it must equal the operation of the last warm-up.
     pub(super) fn note(&mut self, name: &'static str, words: Vec<u64>) -> Result<(), Error> {
         let (number, operation) = (self.done.operations.len(), Operation { name, words });
         if self.is_capture() && self.expected.operations.get(number) != Some(&operation) {

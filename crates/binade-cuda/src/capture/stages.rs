@@ -21,8 +21,8 @@ pub struct Capture<const WARM: u8> {
 }
 
 impl Cuda {
-    /// Begins to capture a step: two [`warm_up`](Capture::warm_up) runs, which are ordinary steps, and a third that is recorded
-    /// and not run.
+    /// Begins to capture a step: two [`warm_up`](Capture::warm_up) runs, which are ordinary steps, and a third run, which is recorded but not
+    /// executed.
     ///
     /// # Contract
     ///
@@ -32,8 +32,8 @@ impl Cuda {
     /// * The captured run requests no memory that the warm-ups have not requested in the same order, uploads nothing, reads
     ///   nothing, and drops nothing that was there before. Drop the results of the warm-ups, resolved or not, before the next
     ///   run.
-    /// * The handle is captured on the calling thread alone. Work of other threads on this handle is an error while the captured
-    ///   run lasts, and so is work of other handles of the same stream. Handles of other streams go on.
+    /// * Only the calling thread's use of the handle is captured. Work of other threads on this handle is an error while the captured run lasts, and
+    ///   so is work of other handles of the same stream. Handles of other streams go on.
     pub fn capture(&self) -> Capture<0> {
         let room = ArenaLease { arena: Arc::default(), pool: self.inner.pool.clone() };
         Capture { cuda: self.clone(), room, last: RecordedOperations::default() }
@@ -41,7 +41,7 @@ impl Cuda {
 }
 
 impl Capture<0> {
-    /// Runs the step for the first time, which loads kernels and makes memory and tables.
+    /// Runs the step for the first time, to load kernels and to create memory and tables.
     ///
     /// # Errors
     ///
@@ -122,14 +122,14 @@ fn failed(cause: &str) -> Error {
 struct OpenCapture<'c> {
     cuda: &'c Cuda,
     captures: bool,
-    /// True once the run has been taken out; a run under way then is another.
+    /// True once the run has been taken out; a run in progress after that is another.
     has_ended: bool,
 }
 
 /// Result of the driver's capture.
 type Graph = Result<Option<CudaGraph>, cudarc::driver::DriverError>;
 
-/// Ended run, and the memory that its graph works on, which others are kept from for as long as this is held.
+/// Ended run, and its graph's memory, which stays reserved while this is held.
 type FinishedCapture = (CapturedRun, GraphRegistration);
 
 impl<'c> OpenCapture<'c> {
@@ -172,7 +172,7 @@ impl<'c> OpenCapture<'c> {
 }
 
 impl Drop for OpenCapture<'_> {
-    /// Ends the run after a panic of the step. Buffers that the run held are dropped after it.
+    /// Ends the run after a panic of the step. Drops the run's buffers after the run.
     fn drop(&mut self) {
         if !self.has_ended {
             drop(self.close());

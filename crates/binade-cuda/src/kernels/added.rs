@@ -41,8 +41,8 @@ pub(super) fn entry(kernel: &str) -> Option<&'static Added> {
 ///
 /// # Errors
 ///
-/// [`CudaError::RuleKernel`] where the rule is one of Binade's, the name is of a kernel or a module of Binade's, the name has another kernel
-/// already, or the PTX has no such entry with the parameters of a step.
+/// [`CudaError::RuleKernel`] if the rule is one of Binade's, the name belongs to a kernel or module of Binade or to another added kernel, or the PTX
+/// has no such entry with the parameters of a step.
 pub fn add_rule(rule: &UpdateRule, ptx: &str) -> Result<(), CudaError> {
     let name = rule.name();
     let refuse = |cause| Err(CudaError::RuleKernel { rule: name, cause });
@@ -50,7 +50,7 @@ pub fn add_rule(rule: &UpdateRule, ptx: &str) -> Result<(), CudaError> {
     if !matches!(rule, UpdateRule::Custom(_)) || is_module || ENTRIES.contains_key(name) {
         return refuse("the name is that of a kernel of Binade's: give the rule another");
     }
-    // Held to the end, so that two threads cannot add two kernels of one name.
+    // The lock is held to the end, so that two threads cannot add two kernels with the same name.
     let mut all = list();
     if let Some(added) = find(&all, name) {
         return if added.ptx == ptx {

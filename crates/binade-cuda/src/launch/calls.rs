@@ -9,7 +9,7 @@ use cudarc::driver::{
 };
 use std::sync::{Arc, OnceLock};
 
-/// Creates the stream of a context that belongs to this crate alone.
+/// Creates the stream of a context that only this crate uses.
 pub(crate) fn only_stream(context: &Arc<CudaContext>) -> Result<Arc<CudaStream>, DriverError> {
     // SAFETY: without cudarc's events, slices must not be used in several streams unsynchronised. Those of this context are
     // this crate's own, none is handed out, and work on one is in the stream that it was made in, which the handle that made
@@ -55,7 +55,7 @@ pub(crate) fn allocate(
     stream: &Arc<CudaStream>,
     bytes: usize,
 ) -> Result<CudaSlice<u8>, DriverError> {
-    // SAFETY: every bit pattern is a u8, and device memory is read by kernels and copies alone, never as a Rust value.
+    // SAFETY: every bit pattern is a u8, and only kernels and copies read device memory, never Rust code.
     unsafe { stream.alloc(bytes) }
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn allocate_pinned(
     // SAFETY: its bytes are written before they are read, by the next line.
     let mut pinned = unsafe { context.alloc_pinned_with_flags::<u8>(bytes, 0) }?;
     let at = pinned.as_mut_ptr()?;
-    // SAFETY: `at` is valid for `bytes` bytes, which nobody else knows of yet.
+    // SAFETY: `at` is valid for `bytes` bytes, to which there is no other pointer yet.
     unsafe { std::ptr::write_bytes(at, 0, bytes) };
     Ok(pinned)
 }
@@ -87,9 +87,8 @@ pub(crate) fn send_to(
     assert!(offset + bytes.len() <= to.bytes(), "{} bytes at {offset} of {to:?}", bytes.len());
     stream.context().bind_to_thread()?;
     let at = to.address() + offset as u64;
-    // SAFETY: the buffer has as many bytes (asserted), and whoever uses it next is behind this copy, in its stream or by an event. The
-    // pinned memory outlives the copy and is not written to before it is done: its ring gives it to nobody until the
-    // event below has come.
+    // SAFETY: the buffer has as many bytes (asserted), and its next use is ordered after this copy, by the stream or by an event. The pinned memory
+    // outlives the copy and is not written to before it is done: its ring does not reuse it until the event below has completed.
     unsafe { result::memcpy_htod_async(at, staged, stream.cu_stream()) }?;
     record(stream, pinned)
 }
@@ -104,14 +103,13 @@ pub(crate) fn send_from(
     let Some(host) = pinned.host.as_mut() else { return Ok(()) };
     let to = &mut host.as_mut_slice()?[..from.bytes()];
     stream.context().bind_to_thread()?;
-    // SAFETY: both have as many bytes (the slice's own check). Whoever writes to the buffer next is behind this copy in
-    // the stream. Nobody looks at the pinned memory before the event below has come: see `received` and the ring.
+    // SAFETY: both have as many bytes (the slice's own check). Whoever writes to the buffer next is behind this copy in the stream. The pinned memory
+    // is not read before the event below has completed: see `received` and the ring.
     unsafe { result::memcpy_dtoh_async(to, from.address(), stream.cu_stream()) }?;
     record(stream, pinned)
 }
 
-/// Records the event behind a copy that is under way. If that fails, nothing tells when the copy is done, and the memory is never
-/// used again.
+/// Records the event behind a copy that is under way. If that fails, the end of the copy is unknown, and the memory is never used again.
 fn record(stream: &CudaStream, pinned: &mut Pinned) -> Result<(), DriverError> {
     pinned.done.record(stream).inspect_err(|_| pinned.leak())
 }
@@ -120,7 +118,7 @@ fn record(stream: &CudaStream, pinned: &mut Pinned) -> Result<(), DriverError> {
 pub(crate) fn copy(stream: &CudaStream, from: &Tensor, to: &Tensor) -> Result<(), DriverError> {
     assert_eq!(from.bytes(), to.bytes(), "{from:?} to {to:?}");
     stream.context().bind_to_thread()?;
-    // SAFETY: both have as many bytes (asserted), which their buffers keep; whoever uses them next is behind this in the stream.
+    // SAFETY: both have as many bytes (asserted), which their buffers keep alive; their next use comes later in the stream.
     unsafe {
         result::memcpy_dtod_async(to.address(), from.address(), from.bytes(), stream.cu_stream())
     }
@@ -140,14 +138,13 @@ pub(crate) fn fill(
     );
     stream.context().bind_to_thread()?;
     let at = to.address() + offset as u64;
-    // SAFETY: the buffer has as many words there (asserted), aligned as it is itself, and whoever uses it next is behind this
-    // in the stream.
+    // SAFETY: the buffer has as many words there (asserted), aligned as the buffer is, and its next use comes later in the stream.
     unsafe { sys::cuMemsetD32Async(at, word, count, stream.cu_stream()) }.result()
 }
 
 /// Starts a copy into memory of one stream's device, in this stream, from memory of another's.
 ///
-/// The addresses are the caller's, who borrows their buffers: both have as many bytes. Events alone order the copy with the other stream.
+/// The addresses are the caller's, who borrows their buffers: both have as many bytes. Only events order the copy with the other stream.
 pub(crate) fn copy_from_peer(
     (stream, to): (&CudaStream, u64),
     (source, from): (&CudaStream, u64),
@@ -185,7 +182,7 @@ pub(crate) fn driver_version() -> Result<i32, DriverError> {
 /// Function `cuEventElapsedTime` of the driver.
 type Elapsed = unsafe extern "C" fn(*mut f32, sys::CUevent, sys::CUevent) -> sys::CUresult;
 
-/// Returns the milliseconds between two events that have passed. cudarc calls a function that drivers before CUDA 12.8 lack; all have
+/// Returns the milliseconds between two events that have passed. cudarc calls a function that only drivers from CUDA 12.8 on have; every driver has
 /// the older one.
 pub(crate) fn elapsed_ms(start: &CudaEvent, end: &CudaEvent) -> Result<f32, DriverError> {
     static ELAPSED: OnceLock<Option<Elapsed>> = OnceLock::new();

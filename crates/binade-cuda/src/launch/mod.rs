@@ -1,11 +1,10 @@
-//! Unsafe part of this crate, beside `library/lt.rs`: uninitialised device memory, and kernels, which do what they please with
-//! the addresses they are given.
+//! Unsafe part of this crate, beside `library/lt.rs`: uninitialised device memory, and kernels, which get raw addresses.
 //!
-//! One argument holds for all kernels. Arguments are checked at every launch, by kind, against the parameters that the PTX
-//! declares. Addresses come from buffers and tables that are borrowed for the call and that this handle has made
-//! (`Cuda::check_owner` refuses others), or from memory whose owner such a buffer keeps (`adopt`). A buffer that is dropped while
-//! its kernel still waits goes to the pool, and its next user comes later in the same stream, from whatever thread. If a captured
-//! step has its address, it stays with that step. Every kernel runs in tests under an interpreter that checks each access.
+//! One argument holds for all kernels. Arguments are checked at every launch, by kind, against the parameters that the PTX declares. Addresses come
+//! from buffers and tables that are borrowed for the call and that this handle has made (`Cuda::check_owner` refuses others), or from memory whose
+//! owner such a buffer keeps (`adopt`). A buffer dropped while its kernel is still queued goes to the pool, and its next use comes later in the same
+//! stream, on whatever thread. If a captured step has its address, it stays with that step. Every kernel runs in tests under an interpreter that
+//! checks each access.
 #![expect(unsafe_code, reason = "a launch")]
 
 mod calls;
@@ -61,7 +60,7 @@ impl Arg<'_> {
     }
 }
 
-/// Lists arguments of a launch: tensors and buffers by their addresses, extents in 64 bits, and the rest as it is.
+/// Lists arguments of a launch: addresses of tensors and buffers, extents in 64 bits, and other values unchanged.
 macro_rules! args {
     ($($arg:expr),* $(,)?) => { [$($crate::launch::Arg::from($arg)),*] };
 }
@@ -143,7 +142,7 @@ impl Grid {
 /// Number of blocks beyond which a grid strides: enough to fill any GPU several times over.
 pub(crate) const MOST_BLOCKS: usize = 4096;
 
-/// Returns the number that kernels know an element type by; `what` cannot be done with any other.
+/// Returns the number that kernels know an element type by; `what` supports no other type.
 pub(crate) fn code(what: &'static str, dtype: DType) -> Result<u32, Error> {
     match dtype {
         DType::BF16 => Ok(0),

@@ -12,8 +12,8 @@ pub enum Products {
     /// says of one stream. Another GPU, version, shape or alignment may have other bits.
     #[default]
     Library,
-    /// cuBLASLt as by [`Library`](Self::Library), by the fastest of up to eight algorithms. They are timed at the first product of a
-    /// shape, outside captures, and the host waits for them. Another run may find another one the fastest, and have other bits.
+    /// cuBLASLt as by [`Library`](Self::Library), by the fastest of up to eight algorithms. The host times them at the first product of a shape,
+    /// outside captures, and waits for them. Another run may find another one the fastest, and have other bits.
     Fastest,
     /// Kernels of Binade. An element's bits follow from its row, its column, its bias and the number of ranges that its sum is
     /// cut into. That number follows from the product's shape, element type and the GPU's generation, and in gradients of a batch
@@ -33,8 +33,8 @@ pub enum F32Products {
     Full,
     /// Products by Tensor Cores, which read TF32, if a library computes them. Binade's own kernels multiply in full.
     ///
-    /// A NaN that differs from infinity in the 13 dropped bits alone may be read as infinity. The result is not finite either
-    /// way, and the check of gradients finds it.
+    /// A NaN that differs from infinity only in the 13 dropped bits may be read as infinity. The result is not finite either way, and the check of
+    /// gradients finds it.
     Tf32,
 }
 
@@ -51,10 +51,10 @@ pub enum ProductsBackend {
         version: usize,
         /// Precision of `f32` products.
         f32: F32Products,
-        /// Number of algorithms of which the fastest is taken; 1 for the library's own choice.
+        /// Number of algorithms to choose the fastest from; 1 for the library's own choice.
         algorithms: usize,
     },
-    /// Kernels of Binade alone.
+    /// Only Binade's kernels.
     Own {
         /// Reason why the library is not used.
         why: String,

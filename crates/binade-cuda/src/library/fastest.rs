@@ -1,4 +1,4 @@
-//! Choice of a product's algorithm by time, where it is asked for.
+//! Choice of a product's algorithm by time, if requested.
 
 use super::{
     lt::{Addresses, Handle, Plan},
@@ -7,7 +7,7 @@ use super::{
 use crate::{Cuda, Error};
 use cudarc::driver::{CudaEvent, sys::CUevent_flags};
 
-/// Number of products that are timed together: launches are shorter than what the clock can tell.
+/// Number of products that are timed together: one launch is too short for the clock.
 const REPEATS: usize = 4;
 
 impl Cuda {

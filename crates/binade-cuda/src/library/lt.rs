@@ -23,7 +23,7 @@ macro_rules! objects {
     ($($name:ident($raw:ty), $create:ident($($argument:ident: $kind:ty),*), $destroy:ident;)+) => {$(
         struct $name($raw, &'static Api);
 
-        // SAFETY: memory on the host, which belongs to no thread.
+        // SAFETY: memory on the host, not tied to a thread.
         unsafe impl Send for $name {}
 
         impl $name {
@@ -37,7 +37,7 @@ macro_rules! objects {
 
         impl Drop for $name {
             fn drop(&mut self) {
-                // SAFETY: made for this value, and destroyed here alone.
+                // SAFETY: made for this value, and destroyed only here.
                 let _ = unsafe { (self.1.$destroy)(self.0) };
             }
         }
@@ -75,7 +75,7 @@ attributes! {
 /// time uses it.
 pub(super) struct Handle {
     session: Session,
-    /// Workspace of one product at a time, as the stream orders them. It belongs to no run of a capture.
+    /// Workspace of one product at a time, as the stream orders them. It is not memory of a captured run.
     workspace: Buffer,
 }
 
@@ -207,8 +207,7 @@ impl Plan {
 }
 
 impl Desc {
-    /// Creates a descriptor of a product with f32 sums. Operands of f32 are read in full, or as TF32 by a compute type of its
-    /// own.
+    /// Creates a descriptor of a product with f32 sums. Operands of f32 are read in full, or as TF32 through a separate compute type.
     fn new(api: &'static Api, problem: &Problem) -> Result<Self> {
         use sys::{cublasComputeType_t as Compute, cublasLtMatmulDescAttributes_t as Attribute};
         let compute = match problem.f32 {

@@ -37,11 +37,11 @@ pub(crate) enum Pass {
 pub(crate) struct Library {
     /// True if products are computed by Binade's own kernels.
     own: AtomicBool,
-    /// True if the fastest of several algorithms is looked for.
+    /// True if the fastest of several algorithms is searched for.
     fastest: AtomicBool,
     /// True if a library may multiply `f32` by TF32.
     tf32: AtomicBool,
-    /// True once cuBLASLt has been looked for in vain: no product asks for it any more.
+    /// True once cuBLASLt was not found: later products do not search for it.
     pub(crate) is_missing: AtomicBool,
     lt: Lazy<products::CublasLt>,
     #[cfg(feature = "cudnn")]
@@ -62,9 +62,9 @@ impl Cuda {
         self
     }
 
-    /// Chooses how the libraries multiply `f32` by `f32` from here on, in products and convolutions, for this handle and its
-    /// clones. The default is in full. Products of sixteen bits do not change, and neither do those of Binade's own kernels.
-    /// [`products`](Self::products) tells the choice, and [`DeviceCounters::tf32`](crate::DeviceCounters::tf32) counts.
+    /// Chooses how the libraries multiply `f32` by `f32` from here on, in products and convolutions, for this handle and its clones. The default is
+    /// in full. Products of sixteen bits do not change, and neither do those of Binade's own kernels. [`products`](Self::products) returns the
+    /// choice, and [`DeviceCounters::tf32`](crate::DeviceCounters::tf32) counts such products.
     ///
     /// A captured step keeps the choice that it was captured with. A change between the warm-ups of a capture and the captured
     /// run is an error of that run.
@@ -87,8 +87,7 @@ impl Cuda {
         Ok(self)
     }
 
-    /// Returns the code that computes matrix products, with its version, to be written beside results. Looks for the library if
-    /// no call has yet.
+    /// Returns the code that computes matrix products, with its version, for records of results. Looks for the library if no call has yet.
     ///
     /// # Errors
     ///
@@ -98,8 +97,8 @@ impl Cuda {
         Ok(ProductsBackend::of(opened, self.f32_products(), self.algorithms()))
     }
 
-    /// Returns the code that computes convolutions, with its version, to be written beside results. Looks for cuDNN if no call
-    /// has yet and the backend is built with the feature `cudnn`.
+    /// Returns the code that computes convolutions, with its version, for records of results. Looks for cuDNN if no call has yet and the backend is
+    /// built with the feature `cudnn`.
     ///
     /// # Errors
     ///
@@ -112,7 +111,7 @@ impl Cuda {
         Ok(ProductsBackend::of(opened, self.f32_products(), 1))
     }
 
-    /// Returns the number of algorithms that cuBLASLt is asked for.
+    /// Returns the number of algorithms to request from cuBLASLt.
     fn algorithms(&self) -> usize {
         let is_fastest = self.inner.library.fastest.load(Ordering::Relaxed);
         if is_fastest { lt::MOST_ALGORITHMS } else { 1 }

@@ -37,8 +37,8 @@ impl<Handle, Problem, Plan> Opened<Handle, Problem, Plan> {
 }
 
 impl<Handle, Problem: Copy + Eq + Hash, Plan> State<Handle, Problem, Plan> {
-    /// Returns the handle and a problem's plan, which the library is asked for once by `ask`. Kernels compute a problem that it
-    /// has none for. The call is recorded by its `name` and `words`.
+    /// Returns the handle and a problem's plan, which `ask` requests from the library once. Kernels compute a problem that it has none for. The call
+    /// is recorded by its `name` and `words`.
     pub(super) fn find(
         &mut self,
         cuda: &Cuda,
@@ -68,7 +68,7 @@ impl<Handle, Problem: Copy + Eq + Hash, Plan> State<Handle, Problem, Plan> {
 }
 
 impl<Handle, Problem, Plan> Drop for Opened<Handle, Problem, Plan> {
-    /// Binds the context in which the handle is destroyed. A device that is lost says so at the next call that returns an error.
+    /// Binds the context in which the handle is destroyed. A lost device is reported by the next call that returns an error.
     fn drop(&mut self) {
         let _ = self.context.bind_to_thread();
     }

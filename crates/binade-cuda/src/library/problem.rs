@@ -1,4 +1,4 @@
-//! Matrix product as cuBLASLt is asked for it: all parameters that its choice of an algorithm depends on, and no others.
+//! Matrix product as a request to cuBLASLt: exactly the parameters that its choice of an algorithm depends on.
 
 use super::backends::F32Products;
 use crate::{
@@ -10,7 +10,7 @@ use binade_core::DType;
 /// Greatest alignment in bytes, which the library assumes by default (`CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_*`).
 const MOST_ALIGNED: u64 = 256;
 
-/// Alignment of a bias in bytes: no attribute tells the library that of a bias's address.
+/// Required alignment of a bias in bytes: the library has no attribute for the alignment of a bias.
 const BIAS_ALIGNED: u64 = 16;
 
 /// One product or a batch, by shape, types, strides and alignments. A row-major matrix is the transposed matrix in the library's
@@ -25,12 +25,12 @@ pub(super) struct Problem {
     /// Second operand of the library, which is the first of Binade.
     pub(super) second: Operand,
     pub(super) result: Operand,
-    /// Number of matrices in one call; 1 if each pair is promised the bits that it has alone.
+    /// Number of matrices in one call; 1 if each pair must get the same bits as alone.
     pub(super) batch: usize,
     pub(super) bias: bool,
     /// Precision of `f32` products; always full for sixteen bits, which have no more bits to drop.
     pub(super) f32: F32Products,
-    /// Number of algorithms that the library is asked for, of which the fastest is taken.
+    /// Number of algorithms to request from the library, to choose the fastest.
     pub(super) algorithms: usize,
 }
 
@@ -49,15 +49,13 @@ pub(super) struct Operand {
 }
 
 impl Problem {
-    /// Returns the problem of a product. It is `None` if the library is not asked: for no terms, for a bias of another type than
-    /// the result's, which the library would read wrongly, for a misaligned bias, and for a bias of sixteen bits beside an operand
-    /// or a result whose rows are not whole 16 bytes. Of such, cuBLASLt 13.1 on an H100 rounds some sums to bf16, adds the bias,
-    /// and rounds again.
+    /// Returns the problem of a product. Returns `None` if the library cannot be used: for no terms, for a bias of another type than the result's,
+    /// which the library would read wrongly, for a misaligned bias, and for a bias of sixteen bits beside an operand or a result whose rows are not
+    /// whole 16 bytes. In that case cuBLASLt 13.1 on an H100 rounds some sums to bf16, adds the bias, and rounds again.
     ///
-    /// If each pair is promised the bits that it has alone, the problem is that of one pair, the same for all. NVIDIA promises
-    /// equal bits for repeated calls, and none for a batch against its single pairs, even by the same algorithm. The alignment is
-    /// then the one that the pairs of any such batch have, of which a single product is one. The library loses nothing by it:
-    /// code that reads rows is no better aligned than the rows are.
+    /// If each pair must get the same bits as alone, the problem is that of one pair, the same for all. NVIDIA promises equal bits for repeated
+    /// calls, and none for a batch against its single pairs, even by the same algorithm. The alignment is then the one that pairs have in every such
+    /// batch, including a single product. This costs no speed: reads of rows are never better aligned than the rows.
     pub(super) fn of(gemm: &Gemm<'_>, f32: F32Products, algorithms: usize) -> Option<Self> {
         let Gemm { a, b, bias, c, m, n, k, batch, by_pair, .. } = *gemm;
         let (dtype, into) = (a.tensor.dtype(), c.tensor.dtype());
@@ -87,7 +85,7 @@ impl Problem {
         })
     }
 
-    /// Returns all parameters as words, by which one run of a step is compared with another.
+    /// Returns all parameters as words, to compare one run of a step with another.
     pub(super) fn words(&self) -> Vec<u64> {
         let operand = |it: Operand| {
             let sizes = [it.rows, it.columns, it.leading, it.step].map(|size| size as u64);

@@ -34,7 +34,7 @@ pub(super) fn open(cuda: &Cuda) -> Result<Result<CublasLt, String>, Error> {
     Ok(opened)
 }
 
-/// Turns a lack of memory for the workspace into a reason to use kernels, which need none.
+/// Turns a failed allocation of the workspace into a reason to use kernels, which need no workspace.
 pub(super) fn unless_full<T>(workspace: Result<T, Error>) -> Result<Result<T, String>, Error> {
     match workspace {
         Err(error @ Error::Driver(CudaError::OutOfMemory { .. })) => {
@@ -54,7 +54,7 @@ impl Cuda {
         let found = state.find(self, &problem, (NAME, noted), |handle| {
             match handle.plan(&problem, first.bias) {
                 Ok(plan) => Ok(Some(self.fastest(handle, plan, first)?)),
-                // This version takes the configuration for an impossible one.
+                // This version considers the configuration invalid.
                 Err(Status::INVALID_VALUE) => Ok(None),
                 Err(status) if has_none(status) => Ok(None),
                 Err(status) => Err(refused("choose an algorithm", status)),
@@ -75,7 +75,7 @@ impl Cuda {
         })?;
         match multiplied {
             Ok(()) => Ok(true),
-            // No part of it is in the stream, nor will be the next time.
+            // The library enqueued nothing, and will refuse the next time too.
             Err(RefusalSource::Library(status)) if has_none(status) => {
                 state.refuse(problem);
                 Ok(false)
@@ -116,7 +116,7 @@ impl From<Error> for RefusalSource {
     }
 }
 
-/// Returns true if the library says that it has nothing for such a product, or not on such a device. Kernels compute it then.
+/// Returns true if the library reports that it does not support such a product, or not on this device. Kernels compute it then.
 pub(super) fn has_none(status: Status) -> bool {
     [Status::NOT_SUPPORTED, Status::ARCH_MISMATCH].contains(&status)
 }

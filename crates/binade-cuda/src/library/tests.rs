@@ -26,7 +26,7 @@ fn with_library() -> Option<Cuda> {
     }
 }
 
-/// Sizes M, N and K, which every library takes.
+/// Sizes M, N and K that every library supports.
 const SIZES: [usize; 3] = [8, 24, 16];
 
 /// Types, offsets and bias of one product.
@@ -84,7 +84,7 @@ fn sixteen_bits_into_f32_are_the_librarys_unless_a_bias_of_sixteen_is_added() {
     assert!(is_the_librarys(&cuda, &same));
 }
 
-/// The library is told each operand's alignment. Kernels compute a product that it has nothing for, the same way each time.
+/// The library gets each operand's alignment. Kernels compute a product that it has nothing for, the same way each time.
 #[test]
 fn operands_at_odd_places_are_multiplied_by_whoever_can() {
     let Some(cuda) = with_library() else { return };
@@ -155,7 +155,7 @@ fn matrices_side_by_side_are_one_product_of_the_librarys() {
         };
         let want: Vec<f32> = (0..m * wide).map(element).collect();
         assert_eq!(cuda.download(&c).unwrap(), want);
-        // A real library may or may not take this.
+        // A real library may or may not support this.
         let is_stand_in = cuda.name().unwrap() == "Binade PTX interpreter";
         assert!(!is_stand_in || cuda.counters().library == before + 1);
     }

@@ -1,4 +1,4 @@
-//! Norms that a step needs before it moves a parameter: that of all gradients together, and those of each tensor.
+//! Norms that a step needs before it changes a parameter: the global gradient norm, and the norms of each tensor.
 
 use crate::{
     Cuda, Error,
@@ -13,7 +13,7 @@ use crate::{
 };
 use binade_gpu::Driver;
 
-/// Returns the norm of these gradients together, as unscaling and clips leave them. `found` stays as it is.
+/// Returns the norm of these gradients together, as unscaling and clips leave them. `found` is unchanged.
 pub(super) fn norm_of(
     cuda: &Cuda,
     grads: &Rows<ClipRow>,
@@ -26,7 +26,7 @@ pub(super) fn norm_of(
     Ok(norm)
 }
 
-/// Returns room for what the blocks of a measuring pass find, one pass after another, or `None` where nothing is measured.
+/// Returns memory for the partial results of a measuring pass's blocks, shared by successive passes, or `None` if nothing is measured.
 pub(super) fn partials_of(
     cuda: &Cuda,
     sets: [&RowsByKernel<StepRow>; 2],
@@ -37,7 +37,7 @@ pub(super) fn partials_of(
     blocks.map(|blocks| cuda.buffer(WHOLE_PARTIAL * blocks as usize)).transpose()
 }
 
-/// Operands of the launches of a step, beside its rows.
+/// Operands of a step's launches, except its rows.
 pub(super) struct StepArgs<'a> {
     pub(super) constants: &'a Buffer,
     pub(super) found: &'a Buffer,
@@ -66,7 +66,7 @@ impl StepArgs<'_> {
         })
     }
 
-    /// Puts what follows from the norms of each tensor into its constants.
+    /// Writes the values derived from each tensor's norms into its constants.
     fn measure(&self, cuda: &Cuda, rows: &Rows<StepRow>) -> Result<(), Error> {
         let Self { constants, found, factors, norm, partials, .. } = *self;
         let done = &cuda.shared_buffers()?.done;

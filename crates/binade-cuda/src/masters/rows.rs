@@ -1,4 +1,4 @@
-//! Rows of a parameter and of its state that a sparse gradient moves: copied out, stepped as a parameter of their own, and put back.
+//! Rows of a parameter and of its state that a sparse gradient updates: they are copied out, stepped as a separate parameter, and written back.
 
 use crate::{Cuda, Result, Tensor, memory::Buffer};
 use binade_core::SparseRows;

@@ -10,7 +10,7 @@ use binade_gpu::{RuleNumbers, Rules};
 use binade_master_weights::{HostMasters, OptimizerConfig, UpdateRule};
 use std::sync::Arc;
 
-/// Rows of the longest table of corrections: 32 MiB, which betas to 0.99999 find enough.
+/// Rows of the longest table of corrections: 32 MiB, enough for betas up to 0.99999.
 const MOST: u64 = 1 << 21;
 
 /// The rules in force.
@@ -44,7 +44,7 @@ impl CudaRules {
         if self.fixed.is_some() { slot } else { self.in_force.number(rule) }
     }
 
-    /// The table of rules for a step that is the `attempts`-th asked for.
+    /// Returns the table of rules for the `attempts`-th attempted step.
     pub(super) fn table(&mut self, cuda: &Cuda, attempts: u64) -> Result<Arc<Buffer>, Error> {
         if let Some(fixed) = self.fixed.as_ref().and_then(|fixed| fixed.buffer.clone()) {
             return Ok(fixed);
@@ -89,7 +89,7 @@ impl CudaRules {
         Ok(())
     }
 
-    /// Refuses a configuration that captured steps cannot be told of, or by which parameters cannot join, before anything has changed.
+    /// Refuses, before any change, a configuration that captured steps cannot receive, or that does not let parameters join.
     pub(super) fn admits(
         &mut self,
         cuda: &Cuda,

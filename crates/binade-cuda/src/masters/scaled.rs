@@ -1,5 +1,5 @@
-//! Masters in `f16` with an exponent a tensor, which hangs on all that a step makes: opened as an `f32` copy that lives as long
-//! as the step, and packed again behind it.
+//! Masters in `f16` with one exponent per tensor. A step unpacks them into an `f32` copy, and packs them again at its end, since the exponent depends
+//! on all new values.
 
 use crate::{
     Cuda, Error, Tensor,
@@ -64,7 +64,7 @@ impl OpenedMasters {
         Self { set: Rows::of(elements), each: if counts_lost { 8 } else { 4 }, bytes: 0 }
     }
 
-    /// Adds a parameter, and says where its copy will be from the first on; `step` has what the step itself is taken with.
+    /// Adds a parameter, and returns the offset of its copy from the first one; `step` has what the step itself is taken with.
     pub(super) fn add(&mut self, scaled: &ScaledMaster<Cuda>, step: ScaledRow) -> u64 {
         let (count, offset) = (scaled.values.len(), self.bytes as u64);
         self.set.add(count, |first_chunk| {
@@ -84,7 +84,7 @@ impl OpenedMasters {
         Ok(wide)
     }
 
-    /// Keeps what the step made of them, and counts lost updates. The arguments are the verdict and the counts.
+    /// Packs the step's results, and counts lost updates. The arguments are the verdict and the counts.
     pub(super) fn pack(&self, cuda: &Cuda, args: [Arg<'_>; 2]) -> Result<(), Error> {
         self.launch(cuda, SCALED_F16_LARGEST, &args[..1])?;
         self.launch(cuda, SCALED_F16_PACK, &args)

@@ -1,5 +1,4 @@
-//! Copies to the host through a ring of pinned memory, while the host goes on. In a captured step each replay starts them anew,
-//! behind its graph.
+//! Asynchronous copies to the host through a ring of pinned memory. Each replay of a captured step starts them anew, after its graph.
 
 use super::Buffer;
 use binade_gpu::lock;
@@ -29,7 +28,7 @@ impl Pinned {
         Self { host: Some(host), done: Arc::new(done), bytes: 0, reported: 0, ring }
     }
 
-    /// Leaks the memory: a copy is under way, and nothing tells when it is done.
+    /// Leaks the memory: a copy is in progress, and its end is unknown.
     pub(crate) fn leak(&mut self) {
         std::mem::forget(self.host.take());
     }
@@ -58,7 +57,7 @@ pub(crate) struct Ring {
 }
 
 impl Drop for Ring {
-    /// Waits for copies under way, which the memory must outlive. The device's next call returns its errors.
+    /// Waits for copies in progress, which the memory must outlive. The device's next call returns its errors.
     fn drop(&mut self) {
         for slot in lock(&self.slots).iter() {
             let _ = slot.done.synchronize();
@@ -72,7 +71,7 @@ struct Slot {
 }
 
 impl Ring {
-    /// Returns the size of the memory in which `bytes` are copied.
+    /// Returns the size of the pinned memory for a copy of `bytes`.
     pub(crate) fn rounded(bytes: usize) -> usize {
         bytes.max(64).next_power_of_two()
     }
@@ -118,7 +117,7 @@ pub(crate) enum HostCopy {
 /// Copy that each replay starts.
 #[derive(Debug)]
 pub(crate) struct ReplayCopy {
-    /// Source. It is not handed out again within the step, since the copy comes behind all of it.
+    /// Source. It is not reused within the step, since the copy comes after the whole step.
     pub(crate) from: Arc<Buffer>,
     /// True for a step's report, which the counters include.
     pub(crate) is_report: bool,
@@ -127,7 +126,7 @@ pub(crate) struct ReplayCopy {
     pub(crate) latest: Arc<LatestCopies>,
 }
 
-/// Copies of the latest replay, all of a step's at once, so that none is seen beside those of another replay.
+/// Copies of the latest replay, replaced together, so that copies of two replays are never mixed.
 #[derive(Debug, Default)]
 pub(crate) struct LatestCopies {
     /// `None` where a replay could not start all of them.
@@ -156,7 +155,7 @@ impl HostCopy {
         }
     }
 
-    /// Returns a copy that later replays do not replace: that of the replay which sent `copies`.
+    /// Returns the copy of the replay that sent `copies`; later replays do not replace it.
     pub(crate) fn frozen(&self, copies: &Copies) -> Self {
         match self {
             Self::ReplayCopy(later) => {

@@ -4,7 +4,7 @@ use crate::capture::Gate;
 use cudarc::driver::{CudaStream, DriverError};
 use std::{any::Any, fmt, sync::Arc};
 
-/// Owner of adopted memory. It is dropped when the owner's stream has been put behind the handle's work.
+/// Owner of adopted memory. It is dropped once the owner's stream waits for the handle's work.
 pub(crate) struct Lender {
     /// Stream of the handle.
     pub(crate) ours: Arc<CudaStream>,
@@ -23,7 +23,7 @@ impl Lender {
         if self.ours == self.theirs { Ok(()) } else { self.theirs.join(&self.ours) }
     }
 
-    /// Gives the memory back to its owner. Where `followed` is an error, nothing tells when the memory is free, and the owner is leaked.
+    /// Gives the memory back to its owner. If `followed` is an error, it is unknown when the memory is free, and the owner is leaked.
     pub(crate) fn give_back(self, followed: Result<(), DriverError>) {
         if followed.is_err() {
             std::mem::forget(self.owner);

@@ -69,7 +69,7 @@ impl Drop for Memory {
 }
 
 impl binade_gpu::Memory for Memory {
-    /// Captures and captured steps, which have memory of their own.
+    /// Captures and captured steps, which have their own memory.
     type State = Recorder;
 
     fn bytes(&self) -> usize {
@@ -105,7 +105,7 @@ pub(crate) fn view_mut(buffer: &mut Buffer) -> Option<CudaViewMut<'_, u8>> {
     buffer.memory_mut().slice.as_mut()?.try_slice_mut(..bytes)
 }
 
-/// Number of tables that are kept: those of a few optimizers and windows, each with a handful of sets that take turns.
+/// Number of cached tables: enough for a few optimizers and windows that each alternate between a few sets.
 const MOST: usize = 64;
 
 /// Cache of tables by their contents: a set whose addresses have not changed finds its table there.
@@ -132,8 +132,8 @@ impl Tables {
         Some(buffer)
     }
 
-    /// Keeps a table. Of those that nobody else holds, the least recently used is dropped. Runs of a capture hold theirs, so that
-    /// the next run finds them.
+    /// Keeps a table. The least recently used table without another holder is dropped. A capture's runs hold their tables, so that the next run finds
+    /// them.
     pub(crate) fn keep(&self, bytes: &[u8], buffer: Arc<Buffer>) {
         let mut kept = lock(&self.kept);
         while kept.len() >= MOST
@@ -150,7 +150,7 @@ impl Tables {
     }
 }
 
-/// Small buffers that every step needs: a constant, and counters that are 0 whenever nobody is at work.
+/// Small buffers that every step needs: a constant, and counters that are 0 between launches.
 #[derive(Debug)]
 pub(crate) struct SharedBuffers {
     /// Factors of gradients that have no pending factors.

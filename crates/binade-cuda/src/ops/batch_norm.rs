@@ -21,7 +21,7 @@ const MOST_CHUNKS: usize = 256;
 /// Number of neighbouring channels that a block reads together.
 const TILE: usize = 32;
 
-/// Way in which a block reads a chunk: `Layout` of `channels.cuh`.
+/// How a block reads a chunk: `Layout` of `channels.cuh`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Layout {
     Along = 0,
@@ -202,7 +202,7 @@ pub(super) fn by_channel(channels: usize) -> Grid {
     Grid::of(channels.div_ceil(THREADS as usize / 32))
 }
 
-/// Returns `[N, C, ..]` as the kernels see it. The chunks, and so the order of the sums, follow from the shape alone.
+/// Returns `[N, C, ..]` as the kernels see it. The shape determines the chunks, and so the order of the sums.
 fn channels(shape: &[usize]) -> (ChannelsBits, Layout) {
     let inner: usize = shape[2..].iter().product();
     let samples = shape[0] * inner;

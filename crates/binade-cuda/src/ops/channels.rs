@@ -14,7 +14,7 @@ const ACROSS: usize = 32;
 /// Columns of a block's tile, as the kernel's `TILE`.
 const TILE: usize = 32;
 
-/// Least rows that a block sums, and below it the most chunks of them. They follow from the shape, and so do the sums' bits.
+/// Least rows that a block sums, and below it the most chunks of them. The shape determines them, and so the sums' bits.
 const ROWS: usize = 256;
 const MOST_CHUNKS: usize = 64;
 
@@ -56,7 +56,7 @@ impl ChannelKernels for Cuda {
         let (columns, parts) = all.ok_or_else(too_large)?;
         let args = args![values, dtype, &partials, rows, columns, chunk, parts];
         self.launch("columns", Grid::of(jobs), &args)?;
-        // One thread a column, which adds its chunks in order.
+        // One thread per column adds its chunks in order.
         let args = args![&partials, result, dtype, width, chunks];
         self.launch("columns_join", Grid::of(width.div_ceil(THREADS as usize)), &args)
     }

@@ -28,7 +28,7 @@ impl Conv2dKernels for Cuda {
         if result.is_empty() {
             return Ok(result);
         }
-        // Products and bias are rounded once. A library that has rounded the products can add the bias to them in f32 alone.
+        // Products and bias are rounded once. After a library has rounded the products, the bias can be added only in f32.
         let is_sum = bias.is_none() || dtype == DType::F32;
         if is_sum && self.convolves(Pass::Forward, [input, weight, &result], config)? {
             return match bias {
@@ -49,7 +49,7 @@ impl Conv2dKernels for Cuda {
         Ok(result)
     }
 
-    /// A library computes the passes that it takes, products the rest.
+    /// A library computes the passes that it supports, matrix products the rest.
     fn launch_conv2d_backward(
         &self,
         operands: [&Tensor; 3],
@@ -91,7 +91,7 @@ impl Cuda {
     ) -> Result {
         let ([m, k], groups) = (layer.product(), layer.of.config.groups);
         let (outputs, windows) = (layer.outputs, layer.of.windows());
-        // A product of several groups takes no bias, which is one tap more of each, of a pixel that is 1.
+        // A product of several groups has no bias operand; the bias is one more tap, over a pixel that is 1.
         let (bias, tap) = if groups == 1 { (bias, None) } else { (None, bias) };
         let matrix = self.weight_matrix(weight, tap, [outputs, k])?;
         let k = k + usize::from(tap.is_some());
@@ -145,7 +145,7 @@ impl Cuda {
         Ok(())
     }
 
-    /// Computes the gradients of input and weight for which memory is given, with at most `most` elements of columns at a time.
+    /// Computes the gradients of input and weight, each if memory for it is passed, with at most `most` elements of columns at a time.
     fn conv2d_grads(
         &self,
         [grad, input, weight]: [&Tensor; 3],

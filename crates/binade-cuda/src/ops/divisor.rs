@@ -3,10 +3,10 @@
 use crate::launch::structs::DivisorBits;
 
 impl DivisorBits {
-    /// Returns the divisor of numbers below 2^31. For 0, by which no kernel divides, it is that of 1.
+    /// Returns the divisor of numbers below 2^31. 0, which no kernel divides by, gets the divisor of 1.
     ///
-    /// T. Granlund and P. L. Montgomery, "Division by Invariant Integers using Multiplication", PLDI 1994, figure 4.1: with
-    /// `2^shift` the least power that is no less, the quotient is `(value · multiplier / 2^32 + value) / 2^shift`.
+    /// T. Granlund and P. L. Montgomery, "Division by Invariant Integers using Multiplication", PLDI 1994, figure 4.1: with `2^shift` the least power
+    /// of two that is at least `by`, the quotient is `(value · multiplier / 2^32 + value) / 2^shift`.
     pub(super) fn of(by: u32) -> Self {
         let by = by.max(1);
         let shift = 32 - (by - 1).leading_zeros();

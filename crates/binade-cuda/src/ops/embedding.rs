@@ -8,8 +8,7 @@ use crate::{
 };
 use binade_gpu::EmbeddingKernels;
 
-/// Number of positions of a row beyond which a block adds them up, and below it the columns that it does together, as in the
-/// kernel.
+/// Number of positions of a row beyond which a block adds them up, and number of columns that it handles together, as in the kernel.
 const LONG: usize = 128;
 const COLUMNS: usize = 32;
 
@@ -19,7 +18,7 @@ impl EmbeddingKernels for Cuda {
         let dtype = code("embedding", result.dtype())?;
         let [record, launch] = self.fault_args()?;
         let args = args![table, indices, result, dtype, len, rows, width, record, launch];
-        // Rows of no elements have a group too, so that their index is checked.
+        // Rows without elements get a group too, so that their index is checked.
         self.launch("embedding", Grid::elementwise(len * padded(width).max(padded(1))), &args)
     }
 

@@ -1,5 +1,5 @@
-//! Matrix products of all operations, and the choice of the code that computes one. The library computes those that it takes;
-//! otherwise a kernel does, chosen by the shape and the GPU's generation alone.
+//! Matrix products of all operations, and the choice of the code that computes one. The library computes the products that it supports. For others,
+//! the shape and the GPU's generation alone choose a kernel.
 
 use super::{
     products::{Kernels, OF_BF16_80, OF_F16_75, OF_F16_80, OF_F32, Sizes},
@@ -31,8 +31,8 @@ impl GemmKernels for Cuda {
         self.gemm(gemm)
     }
 
-    /// Binade's kernels clamp before they write an element. Behind the library's products `ReLU` is a launch of its own, since
-    /// NVIDIA does not promise that the library's keeps a NaN.
+    /// Binade's kernels clamp before they write an element. After the library's products `ReLU` is a separate launch, because NVIDIA does not promise
+    /// that the library's `ReLU` keeps a NaN.
     fn fuses_relu(&self) -> Result<bool> {
         Ok(!self.has_library()?)
     }
@@ -43,7 +43,7 @@ impl Cuda {
     ///
     /// # Errors
     ///
-    /// [`CudaError::TooOldFor`] for bf16 on a GPU that has no Tensor Cores for it, [`CudaError::TooLarge`] beyond 2^31.
+    /// [`CudaError::TooOldFor`] for bf16 on a GPU without Tensor Cores for it, [`CudaError::TooLarge`] beyond 2^31.
     ///
     /// # Panics
     ///
@@ -62,7 +62,7 @@ impl Cuda {
             return Ok(());
         }
         let choice = chosen(dtype, self.inner.capability, gemm)?;
-        // Before the choice between kernels and library, so that both refuse alike.
+        // Checked before the choice between kernels and library, so that both refuse alike.
         [m, n, k].into_iter().try_for_each(|extent| fits(gemm, extent).map(drop))?;
         let has_none = self.inner.library.is_missing.load(Ordering::Relaxed);
         if !gemm.relu && !has_none && self.multiplies_by_library(gemm)? {

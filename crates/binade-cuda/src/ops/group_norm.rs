@@ -31,7 +31,7 @@ impl GroupNormKernels for Cuda {
         of: ChannelGroups,
     ) -> Result {
         let NormBackward { grad, input, weight, eps, grads } = *call;
-        // The weight stands in the place of a bias, which backward does not read.
+        // The weight is passed as the bias, which backward does not read.
         let by_run = self.vectors_of_runs(input, [weight, weight], of, eps)?;
         let input = of.runs(input)?;
         let layer = Layer::new(self, &input)?;

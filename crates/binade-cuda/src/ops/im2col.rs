@@ -12,10 +12,10 @@ use crate::{
 use binade_core::{DType, ops::ImageLayout};
 use binade_gpu::{Driver, Geometry};
 
-/// Number of elements that a matrix's rows begin at a multiple of, so that products read them in whole chunks.
+/// Alignment of a matrix's rows in elements, so that products read whole chunks.
 const CHUNK: usize = 8;
 
-/// Number of elements of a line that a block takes before another block helps.
+/// Number of elements of a line that one block processes; longer lines are split among blocks.
 const SEGMENT: usize = 8 * THREADS as usize;
 
 /// Greatest number of blocks of one line.

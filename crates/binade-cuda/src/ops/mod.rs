@@ -1,4 +1,4 @@
-//! Operations: the kernels that the shared host code launches. None waits for the device.
+//! Operations: the kernels that the shared host code launches. No operation waits for the device.
 
 mod avg_pool2d;
 mod batch_norm;

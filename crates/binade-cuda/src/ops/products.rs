@@ -7,7 +7,7 @@ use binade_core::DType;
 #[cfg(test)]
 mod tests;
 
-/// Kernels that take the same tile.
+/// Kernels with the same tile.
 #[derive(Debug)]
 pub(super) struct Kernels {
     /// Kernels for neither operand transposed, B, A, and both; `None` if the tile has no such kernel.
@@ -30,10 +30,10 @@ pub(super) struct Sizes {
     pub(super) small: Kernels,
 }
 
-/// Least number of large tiles for which one is chosen: fewer leave too much of a GPU idle.
+/// Least number of large tiles for which large tiles are chosen: fewer leave too much of a GPU idle.
 const WORTH_IT: usize = 64;
 
-/// Least number of terms of a range: fewer are done before another launch, which adds ranges up, has begun.
+/// Least number of terms of a range: fewer take less time than the start of the second launch, which adds up the ranges.
 const LEAST: usize = 512;
 
 /// Number of terms that ranges are cut at multiples of: a tile of 16-bit operands has as many terms, one of f32 half of them.
@@ -60,8 +60,8 @@ impl Kernels {
         self.by_transposed[2 * usize::from(gemm.a.transposed) + usize::from(gemm.b.transposed)]
     }
 
-    /// Returns the number of ranges that K is cut into for products of `m` by `n` with this number of tiles. It follows from shape,
-    /// element type and the GPU's generation, and not from the number of multiprocessors, so that a generation has one result.
+    /// Returns the number of ranges that K is cut into for products of `m` by `n` with this number of tiles. The number depends on shape, element
+    /// type and the GPU's generation, but not on the number of multiprocessors, so that all GPUs of a generation give one result.
     ///
     /// The ranges are as many as fill a large GPU once, [`room`](Self::room). Products of more tiles than half of that are not cut, such
     /// as large square ones and the layers of a wide model. The ranges are also no more than keep the traffic small. For a range a
@@ -69,8 +69,8 @@ impl Kernels {
     /// read once more. With `LEAST` or more terms, the 8 bytes of each sum are at most a third of the bytes read for them. The sums
     /// take at most `room · rows · columns · 4` bytes of memory, 17 MB, for each pair if `by_pair`.
     ///
-    /// If each product has the bits that it has alone, `by_pair`, the batch does not count, though it may fill the GPU already. Sums
-    /// are then at most an eighth of a whole product's operands, so that cutting costs little in that case.
+    /// If each product must get the same bits as alone (`by_pair`), the batch does not count, even if it already fills the GPU. Sums are then at most
+    /// an eighth of a whole product's operands, so that cutting costs little in that case.
     ///
     /// These are estimates; nothing has been measured.
     pub(super) fn ranges(
@@ -103,7 +103,7 @@ const fn square(
     Kernels { by_transposed, bias_only_by_rows, rows, columns, room, threads, shared }
 }
 
-/// Returns the tile that a kernel of products takes.
+/// Returns the tile of a product kernel.
 pub(super) fn tile_of(kernel: &str) -> Option<&'static Kernels> {
     let all = [&OF_F16_75, &OF_F32, &OF_BF16_80, &OF_F16_80].into_iter();
     let takes = |tile: &&Kernels| tile.by_transposed.contains(&Some(kernel));

@@ -24,7 +24,7 @@ impl Sums {
         Matrices { tensor: &self.tensor, row: self.row, step: self.step, transposed: false }
     }
 
-    /// Returns the matrix with this number, as memory of its own.
+    /// Returns the matrix with this number, as a separate view of memory.
     pub(super) fn matrix(&self, number: usize) -> Result<Self> {
         Ok(Self { tensor: self.tensor.slice(number * self.step, self.step)?, ..*self })
     }

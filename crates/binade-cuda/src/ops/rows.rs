@@ -7,7 +7,7 @@ use crate::{
 };
 use binade_gpu::{CrossEntropyKernels, Driver, PointwiseKernels, RowKernels, Rows};
 
-/// Width beyond which a block takes a row, and up to which a warp does: `rows.cuh`'s `WARP_ROW`.
+/// Largest width of a row that a warp processes; a block processes a wider one: `rows.cuh`'s `WARP_ROW`.
 const WARP_ROW: usize = 1024;
 
 /// Threads of a warp.
@@ -18,12 +18,12 @@ pub(super) fn grid(rows: Rows) -> Grid {
     Grid::of(rows.count.div_ceil(teams(rows)))
 }
 
-/// Returns the number of rows that a block takes at a time.
+/// Returns the number of rows that a block processes at a time.
 fn teams(rows: Rows) -> usize {
     if rows.width > WARP_ROW { 1 } else { THREADS as usize / WARP }
 }
 
-/// Returns the number of rows of a chunk. There are no more chunks than blocks to leave a sum. It follows from the shape alone.
+/// Returns the number of rows of a chunk. There are no more chunks than blocks to leave a sum. It depends only on the shape.
 fn chunk(rows: Rows) -> usize {
     rows.count.div_ceil(MOST_BLOCKS).next_multiple_of(teams(rows)).max(teams(rows))
 }

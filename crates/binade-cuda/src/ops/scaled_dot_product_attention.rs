@@ -120,7 +120,7 @@ impl AttentionKernels for Cuda {
 }
 
 impl Cuda {
-    /// Returns the kernels on Tensor Cores that compute this beside `others`, operands and results, if there are any.
+    /// Returns the Tensor Core kernels for this and `others`, the other operands and the results, if there are any.
     fn tensor_cores_for(
         &self,
         of: &Attention<'_>,
@@ -128,7 +128,7 @@ impl Cuda {
     ) -> Option<&'static TensorCoreKernels> {
         let Attention { query, key, value, width, columns, scale, .. } = *of;
         let aligned = |tensor: &&Tensor| tensor.address().is_multiple_of(16);
-        // They look for the largest product, which makes the largest score by a positive scale alone.
+        // They search for the largest product, which gives the largest score only under a positive scale.
         let takes = self.inner.capability >= (8, 0)
             && scale.is_normal()
             && scale > 0.0

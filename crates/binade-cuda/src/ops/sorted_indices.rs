@@ -29,12 +29,12 @@ pub(super) struct SortedIndices {
     pub(super) starts: Buffer,
 }
 
-/// Treatment of indices out of range, which belong to no row.
+/// Treatment of indices out of range.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Outside {
     /// Left in the fault record, which the next read reports.
     Fault,
-    /// Passed over: their record is nobody's.
+    /// Ignored: nobody reads a record of them.
     Skip,
 }
 

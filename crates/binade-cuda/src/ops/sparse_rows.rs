@@ -1,4 +1,4 @@
-//! Rows of a table that a sparse gradient has: which they are, their sums, and their way out of the table and back.
+//! Rows of a table with a sparse gradient: their numbers, their sums, and copies out of the table and back.
 
 use super::sorted_indices::Outside;
 use crate::{
@@ -50,7 +50,7 @@ impl Cuda {
         Ok([unique, places])
     }
 
-    /// Returns the places of `sum`, and behind them those of `more`, which are empty where `found` is raised.
+    /// Returns the places of `sum` followed by those of `more`, which are empty if `found` is raised.
     fn join_places(
         &self,
         sum: Option<&Tensor>,

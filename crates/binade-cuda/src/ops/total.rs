@@ -9,7 +9,7 @@ use crate::{
 use binade_gpu::{Driver, Total, TotalKernels};
 
 impl TotalKernels for Cuda {
-    /// The length of a chunk, and so the order of the additions, follows from the number of elements alone.
+    /// The number of elements alone determines the length of a chunk, and so the order of the additions.
     fn launch_total(&self, total: Total, operands: &[&Tensor], result: &Tensor) -> Result {
         let Some(first) = operands.first() else { return Ok(()) };
         let kernel = match total {

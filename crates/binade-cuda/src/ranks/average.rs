@@ -1,4 +1,5 @@
-//! The average of all ranks' gradients. Each rank packs its own, is sent the others' values of its slice, averages that and sends it to all.
+//! The average of all ranks' gradients. Each rank packs its own gradients, receives the others' values of its slice, averages the slice and sends it
+//! to all.
 
 use super::{
     CudaRank,
@@ -27,7 +28,7 @@ use std::{ops::Range, sync::Arc};
 const APART: usize = 256;
 
 impl CudaRank {
-    /// Returns the average of all ranks' gradients, unscaled, and what all have found.
+    /// Returns the average of all ranks' gradients, unscaled, and the found-inf results of all.
     pub(super) fn average(
         &self,
         own: &Gradients,
@@ -52,7 +53,7 @@ impl CudaRank {
         let flags: Vec<u32> = own.entries.iter().map(|it| u32::from(it.value.is_some())).collect();
         let (averages, [any, every]) = self.exchange(layout, &packed, &flags)?;
         let mut set = Gradients::from(layout.entries(own, &Arc::new(averages)));
-        // A rank that lacks a gradient does not know if another has it.
+        // A rank without a gradient does not know if another rank has it.
         set.present = Some(Arc::new(any)).filter(|_| !is_whole);
         // Finite gradients have a finite average: this pass finds nothing, and measures.
         let found = cuda.unscale(&mut set, scale)?;
@@ -60,7 +61,7 @@ impl CudaRank {
         Ok((set, found))
     }
 
-    /// Copies each gradient into the vector, in its own type, and looks at it on the way. The finding names parameters by place.
+    /// Copies each gradient into the vector, in its own type, and checks it on the way. The found-inf result names parameters by place.
     fn pack(
         &self,
         own: &Gradients,
@@ -81,7 +82,7 @@ impl CudaRank {
         }
         let found = cuda.buffer(size_of::<FoundBits>())?;
         let owed = cuda.buffer(size_of::<OwedBits>())?;
-        // A set without elements is looked at by one block, which has the finding to write.
+        // A set without elements still gets one block, which writes the found-inf result.
         let blocks = set.chunks.blocks().max(1);
         let partials = cuda.buffer(blocks as usize * PARTIAL)?;
         let (chunks, done) = (set.chunks, &cuda.shared_buffers()?.done);

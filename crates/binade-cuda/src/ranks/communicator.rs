@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Time between two looks at work under way.
+/// Interval for polling work in progress.
 const PAUSE: Duration = Duration::from_micros(50);
 
 /// Rank of several, each a GPU that a thread or process drives. [`CudaRank`](crate::CudaRank) trains by it.
@@ -37,7 +37,7 @@ pub struct Communicator {
     ranks: usize,
     patience: Duration,
     engine: Box<dyn Engine>,
-    /// Error that has ended it, which every later call returns.
+    /// Error that ended the communicator; every later call returns it.
     end: OnceLock<Error>,
 }
 
@@ -50,29 +50,29 @@ pub(crate) trait Engine: Send + Sync {
     /// Returns the error that has come up in work under way.
     fn failure(&self) -> Result<(), Error>;
 
-    /// Ends the calls of all ranks, and what is under way, so that no rank waits for this one.
+    /// Ends the calls of all ranks, and aborts work in progress, so that no rank waits for this one.
     fn abort(&self, cuda: &Cuda);
 
-    /// Ends the calls of all ranks behind what is under way.
+    /// Ends the calls of all ranks after work in progress.
     fn finish(&self, cuda: &Cuda);
 }
 
 /// Move of bytes between this rank's memory, at an address, and others'.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Move {
-    /// Of each rank's `own` part to its place in memory of all ranks' parts, on all. It may lie there already.
+    /// Copies each rank's `own` part to its place in the memory of all parts, on every rank. The part may already be in place.
     AllGather { own: u64, at: u64, bytes: usize },
-    /// From rank 0 to the same memory on all.
+    /// Copies from rank 0 to the same memory on all ranks.
     Broadcast { at: u64, bytes: usize },
-    /// To memory that this rank's move `Receive` names there.
+    /// Copies to the memory that the other rank's `Receive` names.
     Send { at: u64, bytes: usize, to: usize },
-    /// Of the other rank's `Send`, of which there is one in a call.
+    /// Receives the other rank's `Send`, one per call.
     Receive { at: u64, bytes: usize, from: usize },
 }
 
 impl Communicator {
     /// Makes each device a rank, in their order, that copies from the others' memory. Each is for a thread of its own. A call waits as long as
-    /// `patience` for the other ranks to make it; it never waits for a device. No library is needed.
+    /// `patience` for the other ranks to make it; it never waits for a device. No communication library is needed.
     ///
     /// Copies go by `cuMemcpyPeerAsync`: the driver chooses the way, without peer access through the host. Two handles of one device are
     /// two ranks. A step of several such ranks cannot be captured: [`CaptureError::Peers`].
@@ -152,14 +152,14 @@ impl Communicator {
         self.end.get().map_or(Ok(()), |error| Err(error.clone()))
     }
 
-    /// Refuses a meeting whose outcome the host reads, where a step is captured.
+    /// Refuses, during a capture, a collective call whose outcome the host reads.
     pub(super) fn refuse_capture(&self, operation: &'static str) -> Result<(), Error> {
         self.cuda.inner.pool.state.refuse(operation, CaptureError::Read)
     }
 }
 
 impl Drop for Communicator {
-    /// Ends the calls of all ranks behind what is under way. A device that is lost says so at the next call that returns an error.
+    /// Ends the calls of all ranks after work in progress. A lost device is reported by the next call that returns an error.
     fn drop(&mut self) {
         self.engine.finish(&self.cuda);
     }
@@ -171,7 +171,7 @@ impl fmt::Debug for Communicator {
     }
 }
 
-/// Returns the error of a call to which ranks have not come; `missing` is empty where they are not known.
+/// Returns the error of a call that some ranks did not make; `missing` is empty where they are not known.
 pub(crate) fn timed_out(
     call: &'static str,
     ranks: usize,

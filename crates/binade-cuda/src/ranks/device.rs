@@ -11,30 +11,29 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
-/// A CUDA device as one rank of several, each a process or thread with a device of its own: data-parallel training of one model. A clone is
-/// the same rank.
+/// A CUDA device as one of several ranks, which train one model data-parallel. Each rank is a process or thread with its own device. A clone is the
+/// same rank.
 ///
 /// # Contract
 ///
-/// * Every rank makes the same calls in the same order: it scales, unscales, clips, accumulates, steps and updates where the others do. What
-///   is captured on one is captured on all, and replayed as often.
+/// * Every rank makes the same calls in the same order: it scales, unscales, clips, accumulates, steps and updates where the others do. A step
+///   captured on one rank is captured on all, and replayed as often.
 /// * `masters`, and so `initialize`, gives every rank the parameters of rank 0 before they are lowered.
-/// * `unscale` looks at each rank's own gradients as they were made, joins the findings in the order of ranks, and gives every rank the
-///   average. An overflow on any skips the step on all; the gradients are sent all the same, since a graph cannot branch.
+/// * `unscale` checks each rank's own scaled gradients, joins the found-inf results in the order of ranks, and gives every rank the average. An
+///   overflow on any rank skips the step on all; the gradients are sent anyway, since a graph cannot branch.
 /// * The average is the `f64` sum in the order of ranks, divided by their number and rounded once to `f32`. Gradients travel in their own
 ///   type.
-/// * In a step the host reads nothing and waits for nothing, but where `unscale` has a gradient that no rank has had before: in the first
-///   step, for most.
-/// * A gradient that some ranks lack counts as zero there; the report lists it as missing. One that all lack is missing. One that no rank has
-///   had before is new to all ranks in the same step: it has to come with another such gradient, or none, on each.
+/// * In a step the host reads nothing and waits for nothing, unless `unscale` gets a gradient that no rank has had before, usually in the first step.
+/// * A gradient that some ranks lack counts as zero there; the report lists it as missing. A gradient that all ranks lack is missing. If one rank has
+///   a gradient that no rank has had before, each other rank must in that step have such a gradient too, or none at all.
 /// * Ranks that differ in the call, the loss scale, the limits of clips, the rule of the scale or the model get
-///   [`CudaError::Desync`](crate::CudaError::Desync) on every rank: from `resolve`, which finds the step halted, or from the call itself
-///   where the host reads in it. The optimizer's configuration is compared by `masters` and `join`, and a checkpoint by `load`. What ranks
-///   differ in besides `unscale` is told by the next one.
-/// * A rank that does not come, or fails, is an error of the others once the communicator knows or patience ends. After an error of the
-///   communicator or between ranks each call is that error.
-/// * With NCCL a step is captured on the rank's own device, by [`Cuda::capture`]: its warm-ups make NCCL's connections. With peers it is not:
-///   [`CaptureError::Peers`](crate::CaptureError::Peers).
+///   [`CudaError::Desync`](crate::CudaError::Desync) on every rank: from `resolve`, which finds the step halted, or from the call itself if the host
+///   reads in it. The optimizer's configuration is compared by `masters` and `join`, and a checkpoint by `load`. The next `unscale` reports
+///   differences in other calls.
+/// * If a rank does not make a call, or fails, the others get an error once the communicator knows or the timeout ends. After an error of the
+///   communicator or between ranks, each call returns that error.
+/// * With NCCL a step is captured on the rank's own device, by [`Cuda::capture`]: its warm-ups make NCCL's connections. With peers a step cannot be
+///   captured: [`CaptureError::Peers`](crate::CaptureError::Peers).
 #[derive(Clone)]
 pub struct CudaRank {
     inner: Arc<Inner>,
@@ -46,9 +45,9 @@ struct Inner {
     meetings: Buffer,
     /// First difference between ranks, as [`DifferenceBits`].
     difference: Buffer,
-    /// Hash of what all ranks must have done alike since the last meeting.
+    /// Hash of the settings since the last collective call, which must be equal on all ranks.
     settings: Mutex<u64>,
-    /// Models that all ranks are known to have, by the hash of their parameters' names: the one that was used last is the last.
+    /// Models that all ranks have, by the hash of their parameters' names, the last used one last.
     models: Mutex<BTreeMap<u64, Vec<Arc<Model>>>>,
 }
 
@@ -65,7 +64,7 @@ impl CudaRank {
         Ok(Self { inner: Arc::new(Inner { communicator, meetings, difference, settings, models }) })
     }
 
-    /// Returns the rank's device, by which a step is captured.
+    /// Returns the rank's device, which can capture a step.
     pub fn cuda(&self) -> &Cuda {
         self.inner.communicator.cuda()
     }
@@ -83,7 +82,7 @@ impl CudaRank {
         &self.inner.difference
     }
 
-    /// Makes a call of the device, in which ranks do not meet.
+    /// Makes a call of the device, without communication between ranks.
     pub(super) fn alone<T>(
         &self,
         call: impl FnOnce(&Cuda) -> Result<T, Error>,
@@ -101,13 +100,13 @@ impl CudaRank {
         self.alone(call)
     }
 
-    /// Adds a setting that all ranks must have alike, which the next meeting compares.
+    /// Adds a setting that must be equal on all ranks; the next collective call compares it.
     pub(super) fn settles(&self, setting: impl fmt::Debug) {
         let mut settings = lock(&self.inner.settings);
         *settings = hash(&(*settings, format!("{setting:?}")));
     }
 
-    /// Returns the hash of the settings since the last meeting, and begins anew.
+    /// Returns the hash of the settings since the last collective call, and resets it.
     pub(super) fn settled(&self) -> u64 {
         std::mem::take(&mut *lock(&self.inner.settings))
     }

@@ -1,4 +1,4 @@
-//! Scaling losses, unscaling, which is where ranks meet, and arithmetic on averages.
+//! Scaling losses, unscaling, in which ranks communicate, and arithmetic on averages.
 
 use super::{
     CudaRank, RankGradients,

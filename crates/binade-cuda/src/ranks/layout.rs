@@ -1,4 +1,4 @@
-//! Layout of a set of gradients in vectors: one of their own types, to be sent, and one of `f32` for their average.
+//! Layout of a set of gradients in two vectors: one in their own types, to send, and one in `f32`, for their average.
 
 use crate::{Gradients, Tensor, memory::Buffer};
 use binade_core::{DType, Named};
@@ -16,7 +16,7 @@ pub(crate) struct Layout {
     specs: Vec<Spec>,
     /// First element of each gradient.
     pub(crate) starts: Vec<usize>,
-    /// Number of elements, those between gradients included.
+    /// Number of elements, including padding between gradients.
     pub(crate) len: usize,
     runs: Vec<Run>,
 }

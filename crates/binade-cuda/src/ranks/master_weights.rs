@@ -46,7 +46,7 @@ impl MasterWeights for CudaRank {
 }
 
 impl CudaRank {
-    /// Replaces parameters by those of rank 0. It comes before they are lowered, so that masters are alike too.
+    /// Replaces the parameters by those of rank 0. This happens before they are lowered, so that masters are equal too.
     fn begin_alike(
         &self,
         call: Call,
@@ -67,7 +67,7 @@ impl CudaRank {
         }
         let mut moves = Vec::new();
         for param in params {
-            // Rank 0 alone keeps memory that others read.
+            // Only rank 0 keeps memory that others read.
             if self.communicator().rank() > 0 {
                 cuda.own_parameter(&mut param.value)?;
             }
@@ -80,7 +80,7 @@ impl CudaRank {
     }
 }
 
-/// Saves and exports this rank's masters, which are those of every rank. Every rank loads, and hears of one that loads otherwise.
+/// Saves and exports this rank's masters, which equal those of every rank. Every rank must load, and gets an error if one loads a different state.
 impl Snapshot for CudaRank {
     fn specs(&self, params: &Params, masters: &Masters) -> Result<Vec<ParameterSpec>, Error> {
         self.alone(|cuda| cuda.specs(params, masters))

@@ -42,7 +42,7 @@ pub(super) struct DifferenceBits {
 
 const _: () = assert!(size_of::<HeaderBits>() == 208 && size_of::<DifferenceBits>() == 432);
 
-/// Call in which ranks meet.
+/// Collective call of the ranks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Call {
     Masters,
@@ -75,12 +75,12 @@ pub(super) struct Statement<'b> {
     pub(super) model: u64,
     pub(super) scale: &'b Buffer,
     pub(super) found: &'b Buffer,
-    /// Numbers of parameters on this device, by their places in the set; `None` if the finding has this device's numbers.
+    /// Numbers of parameters on this device, by their places in the set; `None` if the found-inf result uses this device's numbers.
     pub(super) numbers: Option<&'b Buffer>,
 }
 
 impl CudaRank {
-    /// Meets the other ranks on the device, and returns what all have found: halted where ranks differ.
+    /// Joins the found-inf results of all ranks on the device; the result is halted if ranks differ.
     pub(super) fn meet(&self, own: &Statement<'_>) -> Result<Arc<Buffer>, Error> {
         let (cuda, communicator) = (self.cuda(), self.communicator());
         let (ranks, each) = (communicator.ranks(), size_of::<HeaderBits>());
@@ -100,7 +100,7 @@ impl CudaRank {
         Ok(joint)
     }
 
-    /// Meets the other ranks for a call in which there is no scale and no finding, and waits for the outcome.
+    /// Meets the other ranks for a call without scale and found-inf result, and waits for the outcome.
     pub(super) fn agree(&self, call: Call, setting: u64, model: u64) -> Result<(), Error> {
         self.communicator().refuse_capture("a meeting outside a step")?;
         self.settles(setting);

@@ -24,11 +24,11 @@ pub(super) struct Model {
 }
 
 impl CudaRank {
-    /// Returns the model of the set's parameters. Where this rank has a gradient that none has had, all meet, and the host waits.
+    /// Returns the model of the set's parameters. If this rank has a gradient that no rank has had, all ranks communicate, and the host waits.
     pub(super) fn model(&self, own: &Gradients) -> Result<Arc<Model>, Error> {
         let names = hash(&own.entries.iter().map(|entry| &entry.name).collect::<Vec<_>>());
         let specs = specs(own);
-        // Of models of the same names, such as two networks', the one that was used last of those that this may be a part of.
+        // The last used of the models with these names that may contain these gradients; two networks can have the same names.
         let last = self.take_model(names, &specs);
         if let Some(model) = last.as_ref().filter(|model| model.covers(&specs)) {
             self.keep_model(names, model.clone());
@@ -46,7 +46,7 @@ impl CudaRank {
             join(own, &mut joint, rank, &decode(theirs))
                 .map_err(|error| self.communicator().ends(error))?;
         }
-        // It is added to what is known of the same model.
+        // Adds the gradients to the known part of the same model.
         if let Some(model) = self.take_model(names, &joint) {
             let add = |(joint, spec): (&mut Spec, &Spec)| *joint = joint.take().or(spec.clone());
             joint.iter_mut().zip(&model.specs).for_each(add);
@@ -57,7 +57,7 @@ impl CudaRank {
         Ok(model)
     }
 
-    /// Takes the last of the models of these names that has no gradient of another type or shape.
+    /// Takes the last of the models with these names whose gradients have the same types and shapes.
     fn take_model(&self, names: u64, specs: &[Spec]) -> Option<Arc<Model>> {
         let mut models = self.models();
         let models = models.get_mut(&names)?;
@@ -77,7 +77,7 @@ impl CudaRank {
         self.gather_equal(&own)
     }
 
-    /// Returns the words of all ranks, of which each has as many. The host waits.
+    /// Returns the words of all ranks; each rank has the same number. The host waits.
     fn gather_equal(&self, own: &[u64]) -> Result<Vec<Vec<u64>>, Error> {
         let (cuda, bytes) = (self.cuda(), size_of_val(own));
         if bytes == 0 {
@@ -108,7 +108,7 @@ impl Model {
         self.specs.iter().zip(specs).all(is_same)
     }
 
-    /// Returns true if a rank with these gradients lacks none.
+    /// Returns true if a rank with these gradients has all gradients of the model.
     pub(super) fn is_whole(&self, own: &Gradients) -> bool {
         own.entries.iter().zip(&self.specs).all(|(own, spec)| own.value.is_some() == spec.is_some())
     }

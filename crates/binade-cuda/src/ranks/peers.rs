@@ -1,7 +1,7 @@
 //! Ranks that are threads of one process, each with a device, that copy from the others' memory.
 //!
-//! The last rank to come to a call puts the copies of all into their streams, ordered by events, while the others wait for that: for a host's
-//! call, never for a device. So no rank returns before its later work is behind all that reads its memory.
+//! The last rank to come to a call puts the copies of all into their streams, ordered by events, while the others wait for that: for a host's call,
+//! never for a device. So before a rank returns, its later work is ordered after all reads of its memory.
 
 use super::communicator::{Engine, Move, timed_out};
 use crate::{CaptureError, Cuda, CudaError, Error, launch};
@@ -135,7 +135,7 @@ fn exchange(parts: &[Part]) -> Result<(), String> {
             parts[rank].checked(rank, started)
         })
     });
-    // Memory is used again only behind what reads it, also where a copy has failed.
+    // Memory is reused only after its reads, even if a copy has failed.
     let ordered = order(parts);
     if ordered.is_err() {
         for part in parts {

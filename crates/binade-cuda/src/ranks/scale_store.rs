@@ -31,8 +31,8 @@ impl ScaleStore for CudaRank {
         self.alone(|cuda| cuda.update(scale, parts, verdicts, rule))
     }
 
-    /// Waits for the report as long as the communicator knows of no failure and patience lasts. A halted finding may be one of ranks that differ, which
-    /// are an error.
+    /// Waits for the report as long as the communicator knows of no failure and patience lasts. A halted result may mean that ranks differ, which is
+    /// an error.
     fn read(&self, found: &[&Found], scale: &Scale) -> Result<(Vec<FoundInf>, ScaleState), Error> {
         self.kept(self.communicator().wait_for(|| self.cuda().is_ready(found, scale)))?;
         let (findings, state) = self.alone(|cuda| ScaleStore::read(cuda, found, scale))?;

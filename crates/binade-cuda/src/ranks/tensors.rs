@@ -1,4 +1,4 @@
-//! Operations, casts, uploads and downloads, which are each rank's own.
+//! Operations, casts, uploads and downloads, which each rank does separately.
 
 use super::CudaRank;
 use crate::{Error, Tensor};

@@ -22,8 +22,8 @@ impl Cuda {
     }
 }
 
-/// Measures `groups` of `grads` in one launch. It writes a factor of each to `results`, and raises `found`. Of a group with a negative
-/// limit it writes the norm, and raises nothing.
+/// Measures `groups` of `grads` in one launch. The kernel writes each group's factor to `results`, and raises `found`. For a group with a negative
+/// limit it writes the norm, and does not raise `found`.
 pub(crate) fn launch(
     cuda: &Cuda,
     grads: &Rows<ClipRow>,

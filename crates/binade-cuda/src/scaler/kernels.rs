@@ -37,7 +37,7 @@ impl Kernels for Cuda {
         Ok(result)
     }
 
-    /// Sends a report if one launch has taken all findings.
+    /// Sends a report if one launch covers all found-inf results.
     fn run_update(
         &self,
         scale: &mut Scale,
@@ -67,7 +67,7 @@ impl Kernels for Cuda {
             // The next values go to another buffer, so that readers of this one keep theirs.
             (scale.bits, scale.readers.shared) = (Arc::new(after), Arc::default());
         }
-        // Only a single launch leaves a report of all findings.
+        // Only a single launch writes a report of all found-inf results.
         if found.len() <= FINDINGS {
             scale.report = Some(Arc::new(Report::send(self, report, found, since)?));
         }
@@ -92,7 +92,7 @@ impl Kernels for Cuda {
         }
         let found = self.buffer(size_of::<FoundBits>())?;
         let factors = self.buffer(size_of::<OwedBits>())?;
-        // A set without elements is looked at by one block, which has the finding to write.
+        // A set without elements still gets one block, which writes the found-inf result.
         let blocks = set.chunks.blocks().max(1);
         let partials = self.buffer(blocks as usize * PARTIAL)?;
         let (chunks, done) = (set.chunks, &self.shared_buffers()?.done);
@@ -178,7 +178,7 @@ impl Cuda {
         let rule = LossScaleBits::from(rule);
         let launches = found.len().div_ceil(FINDINGS).max(1);
         let report = self.buffer(report::bytes(found.len().min(FINDINGS)))?;
-        // Several launches share a word of their own, since a launch of another thread may come in between.
+        // Several launches share a separate word, since another thread's launch may come in between.
         let own = if launches > 1 { Some(self.zeros(SEEN)?) } else { None };
         let seen = own.as_ref().map_or(self.shared_buffers()?.seen.address(), Buffer::address);
         for number in 0..launches {
@@ -205,7 +205,7 @@ fn addresses(found: &[&Found]) -> [u64; FINDINGS] {
     addresses
 }
 
-/// Returns the number of findings, which is at most [`FINDINGS`].
+/// Returns the number of found-inf results, at most [`FINDINGS`].
 fn count(findings: usize) -> u32 {
     u32::try_from(findings).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! A step's report on its way to the host: the scale after it, what its passes found, and who reads that scale.
+//! Copy of a step's report to the host: the scale after the step, its found-inf results, and the readers of that scale.
 
 use crate::{
     CaptureError, Cuda, Error, Found,
@@ -16,7 +16,7 @@ pub struct Report {
     pinned: HostCopy,
     /// Stamps of the findings, in order.
     stamps: Vec<u64>,
-    /// For each finding, flags of a window's gradients that exist, where only the device knows.
+    /// For each found-inf result, presence flags of a window's gradients, if only the device knows them.
     words: Vec<Option<HostCopy>>,
     /// Number of replays before the report.
     replays: u64,
@@ -30,13 +30,13 @@ pub(super) struct ReportBaseline {
     pub(super) replays: u64,
 }
 
-/// Bytes of a report with so many findings; the record of bad indices stands at its end.
+/// Returns the bytes of a report with this many found-inf results; the record of bad indices is at its end.
 pub(super) fn bytes(findings: usize) -> usize {
     size_of::<ScaleBits>() + findings * size_of::<FoundBits>() + size_of::<FaultBits>()
 }
 
 impl Report {
-    /// Starts to copy what `update` has written.
+    /// Starts to copy the output of `update`.
     pub(super) fn send(
         cuda: &Cuda,
         from: Buffer,
@@ -136,11 +136,11 @@ fn received_words(
 /// Readers of a scale: a change is made in place unless one is alive.
 #[derive(Debug)]
 pub struct Readers {
-    /// Shared with clones that keep what they read.
+    /// Shared with clones that keep the value they read.
     pub(super) shared: Arc<()>,
     /// True of a clone of a captured run's scale.
     is_replayed: bool,
-    /// `None` in clones. By this a captured step knows if the scale that it moves still has an owner.
+    /// `None` in clones. Tells a captured step if the scale that it updates still has an owner.
     pub(super) original: Option<Arc<()>>,
 }
 
@@ -151,8 +151,7 @@ impl Default for Readers {
 }
 
 impl binade_gpu::Readers<Recorder> for Readers {
-    /// A clone that is made within a captured run, or of such a one, is moved with each replay, and hinders nobody else from moving
-    /// it.
+    /// A clone made within a captured run, or of such a clone, is updated by each replay, and does not prevent other updates.
     fn of_clone(&self, recorder: &Recorder) -> Self {
         let is_replayed = recorder.running() == Some(true) || self.is_replayed;
         let shared = if is_replayed { Arc::default() } else { self.shared.clone() };

@@ -19,12 +19,12 @@ impl Cuda {
     ///
     /// # Contract
     ///
-    /// Nothing is copied. What `to` does from here on is behind this handle's work so far. The structure keeps a clone of the tensor until
-    /// its deleter is called, on whatever thread; then this handle's later work is put behind what `to` has.
+    /// Nothing is copied. Later work of `to` runs after this handle's work so far. The structure keeps a clone of the tensor until its deleter is
+    /// called, on any thread; this handle's later work then waits for the work of `to` so far.
     ///
     /// # Errors
     ///
-    /// As [`lend`](Self::lend), and [`Error::Unsupported`] for a type that DLPack does not have.
+    /// The errors of [`lend`](Self::lend), and [`Error::Unsupported`] for a type that DLPack does not have.
     pub fn to_dlpack(
         &self,
         tensor: &Tensor,
@@ -68,7 +68,7 @@ impl Cuda {
     }
 }
 
-/// Takes back a tensor that [`Cuda::to_dlpack`] has handed out.
+/// Releases a tensor that [`Cuda::to_dlpack`] exported.
 ///
 /// # Safety
 ///

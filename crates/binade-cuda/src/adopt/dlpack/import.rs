@@ -64,14 +64,14 @@ impl sealed::Sealed for LegacyManagedTensor {
 /// Owner of a structure, whose deleter it calls when it is dropped.
 struct Owner<M: Managed>(NonNull<M>);
 
-// SAFETY: whoever handed the tensor over has promised that its deleter may be called on any thread, and nothing else of it is used.
+// SAFETY: the exporter promises that its deleter may be called on any thread, and only the deleter is used.
 unsafe impl<M: Managed> Send for Owner<M> {}
 // SAFETY: as above; a shared reference gives access to nothing.
 unsafe impl<M: Managed> Sync for Owner<M> {}
 
 impl<M: Managed> Drop for Owner<M> {
     fn drop(&mut self) {
-        // SAFETY: the structure is valid until its deleter is called, which is here, once.
+        // SAFETY: the structure is valid until its deleter is called; this is the only call.
         unsafe {
             if let Some(deleter) = self.0.as_ref().deleter() {
                 deleter(self.0.as_ptr());
@@ -81,9 +81,9 @@ impl<M: Managed> Drop for Owner<M> {
 }
 
 impl Cuda {
-    /// Adopts a tensor that another library hands over by DLPack, whose work on it is in `stream`, as [`adopt`](Self::adopt) and
-    /// [`adopt_mut`](Self::adopt_mut) adopt a slice. The last clone of the tensor puts `stream` behind this handle's work and calls the
-    /// structure's deleter. After an error, the caller still owns the structure.
+    /// Adopts a tensor from another library by DLPack, as [`adopt`](Self::adopt) and [`adopt_mut`](Self::adopt_mut) adopt a slice. The library's work
+    /// on the tensor is in `stream`. The last clone of the tensor puts `stream` behind this handle's work and calls the structure's deleter. After an
+    /// error, the caller still owns the structure.
     ///
     /// # Safety
     ///
@@ -93,9 +93,8 @@ impl Cuda {
     ///
     /// # Errors
     ///
-    /// [`AdoptError::DlPack`] for a part that this backend does not take: another device than CUDA's, element types without a [`DType`],
-    /// vectors (`lanes`), rows that do not lie one behind the other, a version above 1, or `READ_ONLY` where it is to be written to;
-    /// and as [`adopt_raw`](Self::adopt_raw).
+    /// [`AdoptError::DlPack`] for an unsupported part: a device that is not CUDA's, an element type without a [`DType`], vectors (`lanes`), rows that
+    /// are not contiguous, a version above 1, or `READ_ONLY` for a tensor to be written to. Also the errors of [`adopt_raw`](Self::adopt_raw).
     pub unsafe fn adopt_dlpack<M: Managed>(
         &self,
         managed: NonNull<M>,

@@ -1,6 +1,6 @@
 //! DLPack: the C structures by which libraries hand tensors to each other, as `dlpack.h` 1.1 declares them.
 //!
-//! A tensor of another library is adopted by [`Cuda::adopt_dlpack`](crate::Cuda::adopt_dlpack), and one of this crate handed out by
+//! A tensor of another library is adopted by [`Cuda::adopt_dlpack`](crate::Cuda::adopt_dlpack), and a tensor of this crate is exported by
 //! [`Cuda::to_dlpack`](crate::Cuda::to_dlpack). Both name the other side's stream, since the structures do not.
 
 mod export;

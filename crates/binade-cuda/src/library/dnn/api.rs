@@ -29,12 +29,12 @@ macro_rules! owned_object {
     ($($name:ident($raw:ty), $destroy:path;)+) => {$(
         struct $name($raw);
 
-        // SAFETY: memory on the host, which belongs to no thread.
+        // SAFETY: memory on the host, not tied to a thread.
         unsafe impl Send for $name {}
 
         impl Drop for $name {
             fn drop(&mut self) {
-                // SAFETY: made for this value, and destroyed here alone.
+                // SAFETY: made for this value, and destroyed only here.
                 let _ = unsafe { $destroy(self.0) };
             }
         }
@@ -213,7 +213,7 @@ pub(super) fn is_unsupported(error: CudnnError) -> bool {
     (3000..4000).contains(&(error.0 as u32))
 }
 
-/// Returns true for those statuses, and for those of a problem that this version takes for an impossible one: the 2000s.
+/// Returns true for those statuses, and for those of a problem that this version considers invalid: the 2000s.
 pub(super) fn is_refused(error: CudnnError) -> bool {
     (2000..4000).contains(&(error.0 as u32))
 }

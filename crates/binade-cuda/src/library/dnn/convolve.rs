@@ -17,7 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Opened cuDNN.
 pub(in crate::library) type Cudnn = Opened<Handle, Problem, Plan>;
 
-/// Versions with the status numbers used here: cuDNN 9. Those of cuDNN 8 have other numbers.
+/// Versions with the status numbers used here: cuDNN 9. Versions of cuDNN 8 are numbered differently.
 const KNOWN: std::ops::Range<usize> = 90_000..100_000;
 
 /// Greatest workspace in bytes. Beyond it the kernels, which take the batch in parts, are the better choice.

@@ -1,5 +1,4 @@
-//! Convolutions by NVIDIA's cuDNN, if it is installed: deterministic algorithms alone, one plan a shape, calls recorded like
-//! kernels.
+//! Convolutions by NVIDIA's cuDNN, if it is installed: only deterministic algorithms, one plan per shape, calls recorded like kernels.
 
 mod api;
 mod convolve;

@@ -1,4 +1,4 @@
-//! Convolution as cuDNN is asked for it: all parameters that its plan depends on, and no others.
+//! Convolution as a request to cuDNN: exactly the parameters that its plan depends on.
 
 use crate::{F32Products, Tensor, library::Pass, probe::Capability};
 use binade_core::DType;
@@ -32,9 +32,8 @@ pub(in crate::library) struct Problem {
 }
 
 impl Problem {
-    /// Returns the problem of a convolution. It is `None` if the library is not asked: for no elements, for sizes beyond its
-    /// integers, for misaligned addresses, and for bf16 on a GPU whose Tensor Cores do not multiply it, which a later check
-    /// refuses by name.
+    /// Returns the problem of a convolution. Returns `None` if the library cannot be used: for no elements, for sizes beyond its integers, for
+    /// misaligned addresses, and for bf16 on a GPU whose Tensor Cores do not multiply it, which a later check refuses by name.
     pub(super) fn of(
         pass: Pass,
         operands: [&Tensor; 3],
@@ -62,7 +61,7 @@ impl Problem {
         })
     }
 
-    /// Returns all parameters as words, by which one run of a step is compared with another.
+    /// Returns all parameters as words, to compare one run of a step with another.
     pub(super) fn words(&self) -> Vec<u64> {
         let sizes = [&self.input[..], &self.weight, &self.output];
         let config = [&self.stride[..], &self.padding, &self.dilation, &[self.groups]];

@@ -1,5 +1,5 @@
-//! Functions of cuBLASLt, by their declarations in `cublasLt.h`, in the first library that is found and supported. cudarc would take
-//! the first that is found, whatever its version, and panic where one lacks a function.
+//! Functions of cuBLASLt, by their declarations in `cublasLt.h`, in the first library that is found and supported. cudarc would use the first library
+//! found, whatever its version, and panic on a missing function.
 
 use cudarc::{
     cublaslt::sys::{
@@ -17,7 +17,7 @@ use std::ffi::{c_int, c_void};
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// Supported versions, from 12 on. Of 11, some releases tell their version in thousands and others in ten thousands.
+/// Supported versions, from 12 on. Some releases of 11 report their version in thousands, others in ten thousands.
 const KNOWN: Range<usize> = 120_000..usize::MAX;
 
 /// Status code of a function: `cublasStatus_t`. A newer library may have codes that cudarc's enum has not.
@@ -30,7 +30,7 @@ impl Status {
     pub(in crate::library) const ARCH_MISMATCH: Self = Self(8);
     pub(in crate::library) const NOT_SUPPORTED: Self = Self(15);
 
-    /// Returns an error for all codes but that of success.
+    /// Returns an error for every code except success.
     pub(super) fn result(self) -> Result<(), Self> {
         if self.0 == 0 { Ok(()) } else { Err(self) }
     }
@@ -65,7 +65,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Nothing found yet.
+    /// Placeholder before a search.
     pub(super) const NONE: Self = Self {
         algorithm: cublasLtMatmulAlgo_t { data: [0; 8] },
         workspace: 0,
@@ -125,7 +125,7 @@ pub(in crate::library) fn api() -> Result<&'static Api, &'static str> {
     API.get_or_init(|| first_known(&names(), load)).as_ref().map_err(String::as_str)
 }
 
-/// Returns the names that the loader is asked for: the plain one, which may be of any version, and those of versions from 12 on.
+/// Returns the file names to try: the plain one, which may be of any version, and those of versions from 12 on.
 fn names() -> [String; 3] {
     let (plain, versioned) = if cfg!(windows) {
         ("cublasLt.dll", ["cublasLt64_", ".dll"])
@@ -170,7 +170,7 @@ fn load(name: &str) -> Option<Loaded<Api>> {
 }
 
 fn version(library: &Library) -> Result<usize, libloading::Error> {
-    // SAFETY: it takes nothing and says a number.
+    // SAFETY: it has no arguments and returns a number.
     unsafe {
         let version = library.get::<unsafe extern "C" fn() -> usize>(b"cublasLtGetVersion\0")?;
         Ok(version())

@@ -8,7 +8,7 @@ use libloading::Library;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
-/// Names that the loader is asked for. NVIDIA's packages have the first, those for developers both.
+/// File names to try. NVIDIA's runtime packages have the first, its developer packages both.
 const NAMES: [&str; 2] = ["libnccl.so.2", "libnccl.so"];
 
 /// C type `ncclUniqueId`, which is passed by value.
@@ -131,9 +131,9 @@ impl Api {
         self.done(Some(comm), error)
     }
 
-    /// Ends a communicator behind what is under way.
+    /// Ends a communicator after work in progress.
     pub(super) fn destroy(&self, Comm(comm): Comm) -> Failed {
-        // SAFETY: the communicator is alive, and nobody has it after this.
+        // SAFETY: the communicator is alive, and not used after this.
         self.done(None, unsafe {
             match (self.finalize)(comm) {
                 0 => (self.destroy)(comm),
@@ -142,13 +142,13 @@ impl Api {
         })
     }
 
-    /// Ends a communicator and what is under way.
+    /// Ends a communicator and aborts work in progress.
     pub(super) fn abort(&self, Comm(comm): Comm) -> Failed {
-        // SAFETY: the communicator is alive, and nobody has it after this.
+        // SAFETY: the communicator is alive, and not used after this.
         self.done(None, unsafe { (self.abort)(comm) })
     }
 
-    /// Returns an error for all codes but those of success and of work in progress.
+    /// Returns an error for every code except success and work in progress.
     fn done(&self, comm: Option<&Comm>, code: c_int) -> Failed {
         const IN_PROGRESS: c_int = 7;
         if code == 0 || code == IN_PROGRESS {
@@ -172,12 +172,12 @@ impl Api {
     }
 }
 
-/// Returns a rank, of which there are few.
+/// Returns a rank as a C integer; the number of ranks is small.
 fn number(rank: usize) -> c_int {
     c_int::try_from(rank).unwrap_or(c_int::MAX)
 }
 
-/// Returns the functions, which all devices of the process share, or what was found instead.
+/// Returns the functions, which all devices of the process share, or an error with what was found instead.
 pub(super) fn api() -> Result<&'static Api, &'static str> {
     static API: OnceLock<Result<Api, String>> = OnceLock::new();
     API.get_or_init(|| first(&NAMES, load)).as_ref().map_err(String::as_str)

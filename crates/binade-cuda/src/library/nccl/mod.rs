@@ -18,11 +18,11 @@ use std::{
 };
 
 impl Communicator {
-    /// Returns the identity of a new communicator of NCCL, which one rank makes for all.
+    /// Returns the identity of a new NCCL communicator. One rank creates it for all.
     ///
     /// # Errors
     ///
-    /// [`CudaError::NoNccl`] where there is no library, [`CudaError::Communication`] where it fails.
+    /// [`CudaError::NoNccl`] if there is no library, [`CudaError::Communication`] if it fails.
     pub fn nccl_id() -> Result<[u8; 128], Error> {
         found()?.unique_id().map_err(|cause| failed("nccl_id", &cause))
     }
@@ -30,13 +30,13 @@ impl Communicator {
     /// Makes `cuda` rank number `rank` of `ranks` that NCCL connects. Returns once all have come. Here and in `resolve` a rank waits as long as
     /// `patience` for the others.
     ///
-    /// The library is looked for when the first is made, as `libnccl.so.2` and `libnccl.so`. One rank makes the identity, and all are given
-    /// it by whatever reaches them: a file, MPI, `binade_ranks::Group::broadcast`. One GPU is one rank.
+    /// The first call loads the library, `libnccl.so.2` or `libnccl.so`. One rank creates the identity and sends it to all by any means: a file, MPI,
+    /// `binade_ranks::Group::broadcast`. Each rank needs its own GPU.
     ///
     /// # Errors
     ///
-    /// [`CudaError::NoNccl`] where there is no library, [`CudaError::RankTimeout`] where ranks do not come, [`CudaError::Communication`] where the
-    /// library fails, as it does for a GPU that is a rank already.
+    /// [`CudaError::NoNccl`] where there is no library, [`CudaError::RankTimeout`] if ranks do not join, [`CudaError::Communication`] if the library
+    /// fails, as for a GPU that is already a rank.
     pub fn nccl(
         cuda: &Cuda,
         id: [u8; 128],
@@ -52,8 +52,8 @@ impl Communicator {
     }
 }
 
-/// Makes a communicator, in a thread of its own: the library waits for ranks without a limit. A thread whose ranks come too late ends what it
-/// has made.
+/// Makes a communicator in a separate thread, because the library waits for ranks without a limit. A thread whose ranks join too late ends its
+/// communicator.
 fn join(
     api: &'static api::Api,
     cuda: &Cuda,
@@ -68,7 +68,7 @@ fn join(
             .bind()
             .and_then(|()| api.join(id, rank, ranks).map_err(|cause| failed("nccl", &cause)));
         if let Err(SendError(Ok(comm))) = give.send(joined) {
-            // Its own failure says less than the error of the rank that waited.
+            // Its failure is less informative than the error of the rank that waited.
             let _ = api.abort(comm);
         }
     });
@@ -109,7 +109,7 @@ impl Engine for Nccl {
 
     fn abort(&self, cuda: &Cuda) {
         if let Some(comm) = lock(&self.comm).take() {
-            // Its own failure says less than the error that it ends with.
+            // Its failure is less informative than the error that ends the communicator.
             let _ = cuda.bind().map(|()| self.api.abort(comm));
         }
     }

@@ -1,4 +1,4 @@
-//! Products that convolutions alone ask for: rows and matrices with gaps between, and f32 results of 16 bits.
+//! Products that only convolutions use: rows and matrices with gaps, and f32 results of 16-bit operands.
 
 #![expect(
     clippy::many_single_char_names,
@@ -111,7 +111,7 @@ fn check_by(cuda: &Cuda, case: Case, multiply: impl Fn(&Gemm<'_>) -> GemmConfig)
         for row in 0..m {
             for (column, added) in biases.iter().enumerate() {
                 let place = want.place([matrix, row, column]);
-                // The first and the last matrix are enough: their neighbours are those that could write into them.
+                // The first and the last matrix are enough: only their neighbours could write into them.
                 want.values[place] = if matrix == 0 || matrix + 1 == batch {
                     let term = |k| {
                         a.values[a.place([matrix, row, k])] * b.values[b.place([matrix, k, column])]
