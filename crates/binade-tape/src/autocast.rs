@@ -8,7 +8,7 @@ use binade_autocast::{Autocast, CacheKey};
 use binade_core::{DType, Handle};
 use std::{borrow::Cow, marker::PhantomData};
 
-/// Handle that a tape's scope casts on. Values carry their record, so that the handle holds nothing and is `'static`.
+/// Handle that a tape's scope casts on. Values carry their record, so the handle is empty and `'static`.
 pub(crate) struct Recorder<D>(PhantomData<fn() -> D>);
 
 impl<D: Device> Recorder<D> {

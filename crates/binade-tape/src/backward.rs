@@ -32,7 +32,7 @@ where
     }
 }
 
-/// Records `change`, a product with a number, which is its own transpose.
+/// Records `change`, a product with a number; that map is its own transpose.
 fn recorded<D, F>(var: &Var<D>, op: Op, device: &D, scale: &D::Scale, change: F) -> Outcome<D>
 where
     D: Device + ScaleStore<Scale: Send + Sync + 'static>,
@@ -61,15 +61,15 @@ impl<D: Device> Var<D> {
         self.named_gradients(self.tape().record().parameters()?)
     }
 
-    /// Gives `tell` the gradient of this scalar with respect to each parameter of the tape, once, as soon as it is complete: while
-    /// backward still computes those of earlier layers. The values are those of [`backward`](Self::backward).
+    /// Passes the gradient of this scalar with respect to each parameter of the tape to `tell`, once, as soon as it is complete, while backward still
+    /// computes the gradients of earlier layers. The values are those of [`backward`](Self::backward).
     ///
-    /// A parameter that is used several times is told after the first of its uses in forward order, which is the last in backward.
-    /// Parameters without a gradient come last, as `None`, in order of registration. The tape keeps no gradient that it has told.
+    /// The gradient of a parameter with several uses is complete after the first use in forward order, the last in backward. Parameters without a
+    /// gradient come last, as `None`, in order of registration. The tape keeps no gradient that it has told.
     ///
     /// # Errors
     ///
-    /// The errors of [`backward`](Self::backward), and that of `tell`, which ends backward.
+    /// The errors of [`backward`](Self::backward), and an error of `tell`, which ends backward.
     ///
     /// # Examples
     ///
@@ -110,12 +110,12 @@ impl<D: Device> Var<D> {
         untold.into_iter().flatten().try_for_each(|name| tell(Named { name, value: None }))
     }
 
-    /// Returns the gradients with respect to these parameters alone, in this order, as [`backward`](Self::backward) does for all:
-    /// the set of one of several optimizers.
+    /// Returns the gradients with respect to only these parameters, in this order, such as those of one of several optimizers.
+    /// [`backward`](Self::backward) returns the gradients of all.
     ///
     /// # Errors
     ///
-    /// The errors of [`backward`](Self::backward), and an error if one of `towards` is no parameter of this tape.
+    /// The errors of [`backward`](Self::backward), and an error if one of `towards` is not a parameter of this tape.
     pub fn backward_to<'v, G>(
         &self,
         towards: impl IntoIterator<Item = &'v Self>,
@@ -159,10 +159,10 @@ impl<D: Device> Var<D> {
     }
 }
 
-/// Callback that takes a gradient that is complete, by its place among those that are wanted.
+/// Callback that takes a complete gradient and its place among the requested ones.
 pub(crate) type Tell<'t, D> = dyn FnMut(usize, <D as Handle>::Tensor) -> Result<(), Failed<D>> + 't;
 
-/// Returns the `count` gradients that `run` tells; `None` for one that it does not.
+/// Returns the `count` gradients that `run` passes to its callback; `None` for one that it does not.
 pub(crate) fn collect<D: Device>(
     count: usize,
     run: impl FnOnce(&mut Tell<'_, D>) -> Result<(), Failed<D>>,
@@ -216,8 +216,8 @@ pub(crate) fn differentiate<D: Device>(
     collect::<D>(wanted.len(), |tell| differentiate_each(value, grad, wanted, &mut none, tell))
 }
 
-/// Tells the gradients with respect to each node of `wanted` to which a path leads, as soon as each is complete. Those of `sparse` tables
-/// are not told: their look-ups are kept there.
+/// Passes the gradient with respect to each reachable node of `wanted` to the callback, as soon as it is complete. `sparse` keeps the look-ups of its
+/// tables instead.
 pub(crate) fn differentiate_each<D: Device>(
     value: &Value<D>,
     grad: D::Tensor,
@@ -235,8 +235,8 @@ pub(crate) fn differentiate_each<D: Device>(
     pass.run(tell)
 }
 
-/// Returns the places of `wanted` whose gradient is complete once each node has passed its own on: the first that uses them of those
-/// to which a path leads. The places of the last node, which none uses, come one behind.
+/// Returns the places of `wanted` whose gradient is complete once each node has passed its own on: the first that uses them of those to which a path
+/// leads. The places of the last node, which no node uses, follow at the end.
 fn due<D: Device>(nodes: &[Arc<Node<D>>], wanted: &[usize]) -> Vec<Vec<usize>> {
     let mut first_use = vec![None; nodes.len()];
     if let Some(last) = first_use.last_mut() {
@@ -270,8 +270,8 @@ struct Pass<'a, D: Device> {
 }
 
 impl<D: Device> Pass<'_, D> {
-    /// Visits nodes from the last to the first. A node comes after its operands, so that its total is complete once all later
-    /// ones have passed theirs on. That of a parameter is complete long before its own turn, since parameters come first.
+    /// Visits nodes from the last to the first. A node comes after its operands, so that its total is complete once all later ones have passed theirs
+    /// on. The total of a parameter is complete long before its turn, since parameters come first.
     fn run(mut self, tell: &mut Tell<'_, D>) -> Result<(), Failed<D>> {
         self.tell_due(self.nodes.len(), tell)?;
         for index in (0..self.nodes.len()).rev() {
@@ -284,7 +284,7 @@ impl<D: Device> Pass<'_, D> {
         Ok(())
     }
 
-    /// Tells the gradients that are complete after the node at `index`. A leaf passes nothing on, so that its total is not kept.
+    /// Tells the gradients that are complete after the node at `index`. A leaf passes nothing on, so its total is not kept.
     fn tell_due(&mut self, index: usize, tell: &mut Tell<'_, D>) -> Result<(), Failed<D>> {
         let due = mem::take(&mut self.due[index]);
         for place in &due {

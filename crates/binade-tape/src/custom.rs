@@ -12,7 +12,7 @@ use binade_cast_policy::OpCall;
 pub struct CustomCall<'c, D: Device> {
     /// Device of the tape.
     pub device: &'c D,
-    /// Region that forward ran in, whatever is in force when backward runs.
+    /// Region of the forward pass, whatever the region at backward.
     pub region: &'c Region,
     /// Operands as the region's policy gave them to forward.
     pub operands: &'c [D::Tensor],
@@ -22,9 +22,9 @@ impl<D: Device> Tape<D> {
     /// Runs an operation of the caller's own on plain tensors. `forward` returns its result. `backward` returns the gradients of
     /// its operands from the result's, one for each, `None` for none.
     ///
-    /// The policy is asked about `call`, an [`Op`](binade_core::Op) or one with sizes that the policy may go by, as about
-    /// any other. Register it there, or it runs in the types it is given. Nothing inside either closure is cast by itself:
-    /// `call.region.open(call.device)` casts there. A gradient of another type than its operand's is cast to it.
+    /// The policy is asked about `call`, an [`Op`](binade_core::Op) or one with sizes that the policy may go by, as about any other. Register it
+    /// there, or it runs in the types it is given. Nothing inside either closure is cast automatically: `call.region.open(call.device)` casts there.
+    /// A gradient of another type than its operand's is cast to it.
     ///
     /// # Errors
     ///

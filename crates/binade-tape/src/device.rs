@@ -7,8 +7,8 @@ use binade_grad_scaler::{GradOps, Loss};
 
 /// Device that a tape can run on: it casts, knows shapes, and can start and add up gradients.
 ///
-/// No type implements it by hand: every handle with these traits has it. Each method of [`Var`](crate::Var) asks for the trait of
-/// its operation besides. Handles, tensors and so tapes may be sent to other threads.
+/// Every handle with these traits implements it automatically. Each method of [`Var`](crate::Var) also requires the trait of its operation. Handles,
+/// tensors and so tapes may be sent to other threads.
 #[rustfmt::skip]
 pub trait Device:
     Handle<Tensor: Clone + Send + Sync + 'static>
@@ -27,8 +27,8 @@ impl<D> Device for D where
 
 /// Device that a scaled training loop can run on, with a tape.
 ///
-/// A [`Scaler`](binade_grad_scaler::Scaler) of the device scales a [`Var`](crate::Var) by a recorded product, so that its
-/// `backward` gives scaled gradients. No type implements it by hand either.
+/// A [`Scaler`](binade_grad_scaler::Scaler) of the device scales a [`Var`](crate::Var) by a recorded product, so that its `backward` gives scaled
+/// gradients. It is implemented automatically too.
 ///
 /// # Examples
 ///

@@ -24,7 +24,7 @@ pub enum TapeError<E> {
         /// Name of the operation.
         op: &'static str,
     },
-    /// Gradient of a value that is no scalar.
+    /// Gradient of a value that is not a scalar.
     #[error(
         "backward of shape {shape:?}: only a scalar can be differentiated; reduce with `mean()` or `sum()` first"
     )]
@@ -46,7 +46,7 @@ pub enum TapeError<E> {
         /// Name of both.
         name: Arc<str>,
     },
-    /// Gradient with respect to a value that is no registered parameter.
+    /// Gradient with respect to a value that is not a registered parameter.
     #[error(
         "operand {position} of `backward_to` is no parameter of this tape: make it with `tape.parameter`"
     )]

@@ -9,8 +9,7 @@ use binade_core::OpClass;
 use std::{collections::HashSet, sync::Arc};
 
 impl<D: Device> Tape<D> {
-    /// Returns the names of the parameters that a normalisation of this record scales or shifts by, in order of registration: those
-    /// that O2 keeps in `f32`.
+    /// Returns the names of the weights and biases of this record's normalisations, in order of registration. O2 keeps these in `f32`.
     ///
     /// The names of layers do not matter. Call it after a forward pass, which may have its region off and a batch of any size.
     ///

@@ -13,13 +13,12 @@ use binade_core::{Op, OpClass};
 const RECOMPUTE: Op = Op::custom("recompute", OpClass::Other);
 
 impl<D: Device> Tape<D> {
-    /// Returns the result of `f` on `inputs`. Of all that it computes, the inputs alone are kept for backward, which calls `f` again
-    /// (Chen et al. 2016, arXiv 1604.06174): a forward pass more, for the memory of the activations.
+    /// Returns the result of `f` on `inputs`. Only the inputs are kept for backward, which calls `f` again (Chen et al. 2016, arXiv 1604.06174). This
+    /// costs a second forward pass, and saves the memory of the activations.
     ///
-    /// Every value whose gradient is wanted must be among the inputs, parameters included; `f` must compute the same whenever it is
-    /// called, from keys that it captures where it is random. The region and the place are those of forward, whatever is in force
-    /// when backward runs. Gradients then have the bits that they have without, unless an input is used outside `f` too: its
-    /// gradients are added up in another order.
+    /// Every value whose gradient is wanted must be among the inputs, parameters included; `f` must compute the same whenever it is called, from keys
+    /// that it captures where it is random. The second call uses the region and the place of forward, whatever they are at backward. Gradients then
+    /// have the bits that they have without, unless an input is used outside `f` too: its gradients are added up in another order.
     ///
     /// # Errors
     ///
@@ -72,7 +71,7 @@ pub(crate) struct Again<F> {
 }
 
 impl<F> Again<F> {
-    /// Computes the function on a record of its own, and returns the inputs' gradients from the result's.
+    /// Computes the function on a separate record, and returns the inputs' gradients from the result's.
     pub(crate) fn gradients<D: Device>(
         &self,
         device: &D,

@@ -20,11 +20,11 @@ pub(crate) type Rule<D> =
 
 /// Backward rule of an operation as recorded operations, for double backward.
 pub(crate) enum RecordedRule<D: Device> {
-    /// No recorded rule: double backward refuses the operation by name.
+    /// No recorded rule: double backward returns an error that names the operation.
     Absent,
-    /// Rule that needs no trait of the device beyond those of the operation.
+    /// Rule that needs only the operation's traits of the device.
     Own(OwnRule<D>),
-    /// Backward call, and the tensors that it takes beside the gradient: `double_backward` has its formula.
+    /// Backward call, and its tensors other than the gradient: `double_backward` has its formula.
     Call(OpInvocation, Vec<Kept<D>>),
 }
 
@@ -127,7 +127,7 @@ pub(crate) struct Record<D: Device> {
 struct Log<D: Device> {
     nodes: Vec<Arc<Node<D>>>,
     parameters: Vec<Registered>,
-    /// Storages that `saved_bytes` counts already, and those of parameters, which it does not count.
+    /// Storages that `saved_bytes` need not add: those already counted, and those of parameters.
     counted: HashSet<u64>,
     saved_bytes: u64,
 }
@@ -138,7 +138,7 @@ impl<D: Device> Record<D> {
         Self { device, log: Mutex::new(Log { nodes, parameters, counted, saved_bytes: 0 }) }
     }
 
-    /// Locks the log. A panic leaves each entry whole, so that a poisoned lock guards a sound log.
+    /// Locks the log. A panic leaves each entry whole, so the log behind a poisoned lock is sound.
     fn log(&self) -> MutexGuard<'_, Log<D>> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -159,7 +159,7 @@ impl<D: Device> Record<D> {
         self.log().nodes.len()
     }
 
-    /// Adds a parameter's leaf. A view of its storage in another shape is no activation either.
+    /// Adds a parameter's leaf. A view of its storage in another shape does not count as an activation either.
     pub(crate) fn push_parameter(&self, name: Arc<str>, dtype: DType, storage: u64) -> usize {
         let mut log = self.log();
         let node = log.push(dtype, Origin::Leaf);

@@ -1,4 +1,4 @@
-//! Look-ups whose gradient may stay sparse: the rows of a table that a step has looked up.
+//! Look-ups with a sparse gradient: only the rows of a table that a step has looked up.
 
 use crate::{
     Device, TapeError, Var,
@@ -15,7 +15,7 @@ impl<D: Device + SparseEmbedding> Var<D> {
     /// Returns the rows of this table [V, D] that i64 `indices` name, as [`embedding`](Self::embedding) does, without a cast. Its gradient
     /// may stay sparse: torch's `embedding(…, sparse=True)`.
     ///
-    /// [`backward_sparse`](Self::backward_sparse) gives the rows that were looked up, if all uses of the table are such look-ups. Any
+    /// [`backward_sparse`](Self::backward_sparse) returns a gradient of only the looked-up rows, if all uses of the table are such look-ups. Any
     /// other backward pass gives the whole gradient.
     ///
     /// # Errors
@@ -24,7 +24,7 @@ impl<D: Device + SparseEmbedding> Var<D> {
     ///
     /// # Examples
     ///
-    /// A table of a million rows, of which a step takes two:
+    /// The example looks up two rows of a table of a million:
     ///
     /// ```
     /// use binade_autocast::Region;
@@ -65,8 +65,8 @@ impl<D: Device + SparseEmbedding> Var<D> {
 }
 
 impl<D: Device> Var<D> {
-    /// Returns the gradients of this scalar with respect to every parameter of the tape, as [`backward`](Self::backward) does, but sparse
-    /// for a table that [`embedding_sparse`](Self::embedding_sparse) alone has used.
+    /// Returns the gradients of this scalar with respect to every parameter of the tape, as [`backward`](Self::backward) does. The gradient of a
+    /// table that only [`embedding_sparse`](Self::embedding_sparse) has used is sparse.
     ///
     /// Gradients of a row that was looked up several times are added in f32 and rounded once, before anything checks them. With several
     /// look-ups of a 16-bit table the last bit may differ from [`backward`](Self::backward), which rounds the sum of each.
@@ -130,7 +130,7 @@ impl<D: Device> SparseTables<D> {
         Self(HashMap::new())
     }
 
-    /// Returns the leaves among `wanted` from which look-ups alone lead to the last node.
+    /// Returns the leaves among `wanted` that only look-ups connect to the last node.
     fn of(nodes: &[Arc<Node<D>>], wanted: &[usize]) -> Self {
         let is_leaf = |node: &&usize| matches!(nodes.get(**node), Some(node) if matches!(node.origin, Origin::Leaf));
         let table = |node: &usize| (*node, SparseTable { lookups: Vec::new(), rules: None });
@@ -150,7 +150,7 @@ impl<D: Device> SparseTables<D> {
         Self(tables)
     }
 
-    /// Keeps the gradient of a look-up in one of these tables; returns that of any other.
+    /// Keeps the gradient of a look-up in one of these tables; returns any other gradient.
     pub(crate) fn keep(&mut self, lookup: &Lookup<D>, grad: D::Tensor) -> Option<D::Tensor> {
         let Some(table) = self.0.get_mut(&lookup.table) else { return Some(grad) };
         table.lookups.push((grad, lookup.indices.clone()));
@@ -168,7 +168,7 @@ impl<D: Device> SparseTables<D> {
         let Some(SparseTable { lookups, rules: Some(rules) }) = self.0.get(&node) else {
             return Ok(None);
         };
-        // As they were in forward.
+        // Restores the order of forward.
         let lookups: Vec<_> = lookups.iter().rev().cloned().collect();
         let SparseGradient { values, rows } = (rules.sparse)(device, &lookups, rules.rows)?;
         let values =

@@ -11,9 +11,9 @@ use std::{fmt, sync::Arc};
 
 /// Record of one training step: the values computed on a device, their casts, and their backward operations.
 ///
-/// A tape is a handle: a clone is the same record. Besides the record it says how the next values are computed: by which
-/// [`Region`], at which place in the model, with gradients or without. These are values and no thread's state, so that a closure
-/// may capture a tape, or any [`Var`] of it, and take it to another thread whole.
+/// A tape is a handle: a clone is the same record. It also has the settings for the next values: the [`Region`], the place in the model, and whether
+/// gradients are recorded. These are ordinary values, not thread-local state, so a closure may take a tape, or any [`Var`] of it, to another thread
+/// whole.
 ///
 /// # Contract
 ///
@@ -83,7 +83,7 @@ impl<D: Device> Tape<D> {
 
     /// Returns a leaf whose gradient [`Var::backward`] gives, under its name and in order of registration.
     ///
-    /// The tape has the tensor as it is now: a step taken later moves the parameter and not the record.
+    /// The tape keeps the current tensor: a later step changes the parameter, but not the record.
     pub fn parameter(&self, parameter: &Named<D::Tensor>) -> Var<D> {
         let record = self.record();
         let mut value = record.value(parameter.value.clone());
@@ -105,7 +105,7 @@ impl<D: Device> Tape<D> {
         Var::new(self.clone(), value)
     }
 
-    /// Returns a leaf with the tensor of a value of another record, which is cast as often as that.
+    /// Returns a leaf with the tensor of a value of another record; its casts are cached like those of the value.
     pub(crate) fn variable_of(&self, value: &Kept<D>) -> Var<D> {
         let leaf = self.variable(value.tensor.clone());
         let value = Value { parameter: value.parameter, ..leaf.value().clone() };

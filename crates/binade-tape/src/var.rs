@@ -79,7 +79,7 @@ impl<D: Device> Var<D> {
         Self::new(self.tape.clone(), self.value.detached())
     }
 
-    /// Casts the value to another element type, whatever the region says; its gradient is cast back.
+    /// Casts the value to another element type, whatever the region's policy; its gradient is cast back.
     ///
     /// # Errors
     ///
@@ -193,8 +193,8 @@ impl<D: Device> Var<D> {
         Self::new(self.tape.clone(), output)
     }
 
-    /// Returns the result of `op` as [`push`](Self::push) does. Double backward records `backward`, a call that takes the gradient and
-    /// then what is saved.
+    /// Returns the result of `op` as [`push`](Self::push) does. Double backward records `backward`, a call on the gradient and then the saved
+    /// tensors.
     pub(crate) fn push_call(
         &self,
         op: Op,

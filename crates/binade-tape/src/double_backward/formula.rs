@@ -10,13 +10,13 @@ type Of<D> = Arc<dyn Fn(usize, &[Var<D>]) -> Outcome<D> + Send + Sync>;
 
 /// Formula of a backward call.
 pub(super) enum Formula<D: Device> {
-    /// Formula made of the operations that the call computes by, so that recording it gives the call's own result.
+    /// Formula made of the call's own operations, so that recording it gives the call's result.
     Exact(Of<D>),
     /// Formula that does not round as the call does. Only its gradient is used, and it is given 16-bit tensors in `f32`.
     Wide(Of<D>),
 }
 
-/// Returns the formula of a backward call; `None` if its operation has no double backward.
+/// Returns the formula of a backward call; Returns `None` if the operation has no double backward.
 pub(super) fn formula<D: Device + Ops>(call: &Call) -> Option<Formula<D>> {
     let formula = match call.clone() {
         Call::ReluBackward => exact(pointwise::relu),

@@ -1,8 +1,8 @@
-//! Double backward: a backward pass whose operations are recorded, so that gradients are values of the tape with a history.
+//! Double backward: a recorded backward pass, whose gradients are values of the tape with a history.
 //!
-//! A node passes its gradient on by its [`RecordedRule`]. Where operations of the tape compute the same bits as the plain backward rule,
-//! the recorded rule records those operations. Any other backward call is recorded as one node. The node's value is the plain rule's. Its
-//! gradient is that of the call's formula, which is computed again from the operands of the call.
+//! A node passes its gradient on by its [`RecordedRule`]. Where operations of the tape compute the same bits as the plain backward rule, the recorded
+//! rule records those operations. Any other backward call is recorded as one node. The node's value is the plain rule's. Its gradient is that of the
+//! call's formula, recomputed from the call's operands.
 
 mod call;
 mod formula;
@@ -27,15 +27,15 @@ impl<D: Device + Ops> Var<D> {
     /// Returns the gradients of this scalar with respect to `inputs`, in their element types, as values of the tape that may be
     /// differentiated again: torch's `autograd.grad(…, create_graph=True)`. A gradient is `None` if no path leads to the input.
     ///
-    /// The values are those of [`gradient`](Self::gradient), bit for bit on the CPU; a device may add up a product's terms in another order.
-    /// No region casts the operations of backward, which run in the types that forward chose. Gradients carry the tape that `self`
-    /// carries, so that its region casts what is computed of them.
+    /// The values are those of [`gradient`](Self::gradient), bit for bit on the CPU; a device may add up a product's terms in another order. The
+    /// operations of backward run in the types that forward chose; no region casts them. Gradients carry the tape of `self`, so its region casts
+    /// computations on them.
     ///
     /// # Errors
     ///
     /// [`TapeError::NoDoubleBackward`] if an operation between an input and this scalar cannot be recorded: attention, `embedding_sparse`,
-    /// `group_norm`, `sync_batch_norm`, `recompute` and custom ones. If `self` is no scalar, or no parameter led to it; if an input is of another tape;
-    /// if the device fails.
+    /// `group_norm`, `sync_batch_norm`, `recompute` and custom ones. If `self` is not a scalar or depends on no parameter, if an input is of another
+    /// tape, or if the device fails.
     ///
     /// # Examples
     ///

@@ -1,4 +1,4 @@
-//! Constants, sums by channel, and their transposes, which formulas are made of.
+//! Building blocks of formulas: constants, sums by channel, and their transposes.
 
 use crate::{
     Device, Var,

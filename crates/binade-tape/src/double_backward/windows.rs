@@ -32,10 +32,10 @@ pub(super) fn conv2d<D: Device + Ops>(
     }
 }
 
-/// Form `Σ g·conv(x, w)` of input, weight and the output's gradient. It is linear in each, and its derivative by one is a call on the
-/// other two.
+/// Form `Σ g·conv(x, w)` of input, weight and the output's gradient. The call is linear in each tensor; its derivative with respect to one is a call
+/// on the other two.
 struct Convolution<D: Device> {
-    /// Tensors of the shapes of input and weight, which backward calls ask for.
+    /// Tensors of the shapes of input and weight, required by backward calls.
     x: D::Tensor,
     w: D::Tensor,
     config: Conv2dConfig,

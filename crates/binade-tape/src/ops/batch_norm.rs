@@ -14,7 +14,7 @@ impl<D: Device + BatchNorm> Var<D> {
     /// Normalises `self` [N, C, ..] by the batch's own statistics. Also returns the running statistics, moved by this batch: see
     /// [`BatchNorm`].
     ///
-    /// The policy is asked about the input alone: gain and offset stay as they are, `f32` beside an `f16` input.
+    /// The policy decides on the input's type only: gain and offset keep their type, for example `f32` with an `f16` input.
     ///
     /// # Errors
     ///
@@ -64,9 +64,9 @@ impl<D: Device + SyncBatchNorm> Var<D> {
     /// Normalises `self` [N, C, ..] by the statistics of the batches of all devices that meet, as of one batch. Also returns the
     /// running statistics, moved by it, the same on all: see [`SyncBatchNorm`].
     ///
-    /// It takes the place of [`batch_norm`](Self::batch_norm) in a model whose batch is divided among ranks. Devices meet here and in
-    /// backward, so that each needs the same calls in the same order; in a part that is [recomputed](crate::Tape::recompute) they
-    /// meet once more. The policy is asked as for `batch_norm`.
+    /// It replaces [`batch_norm`](Self::batch_norm) in a model whose batch is divided among ranks. Forward and backward are collective calls, so
+    /// every device needs the same calls in the same order; a [recomputed](crate::Tape::recompute) part makes one more. The policy is asked as for
+    /// `batch_norm`.
     ///
     /// # Errors
     ///

@@ -9,11 +9,11 @@ impl<D: Device + Dropout> Var<D> {
     /// Zeroes elements of `self` with probability `p`, by `key` (two i64: seed and counter), and scales the rest: see
     /// [`Dropout`].
     ///
-    /// No mask is kept: backward computes it again.
+    /// Backward recomputes the mask instead of keeping it.
     ///
     /// # Errors
     ///
-    /// If the region's policy refuses, `p` is no probability, or the device fails.
+    /// If the region's policy refuses, `p` is not a probability, or the device fails.
     pub fn dropout(&self, key: &D::Tensor, p: f32) -> Outcome<D> {
         let [x] = self.operands(Op::DROPOUT, [self])?;
         let output = self.tape().device().dropout(&x.tensor, key, p)?;

@@ -25,7 +25,7 @@ where
 }
 
 impl<D: Device> Var<D> {
-    /// Returns the result of a linear map on `self`, given with its transpose. No policy is asked.
+    /// Returns the result of a linear map on `self`, given with its transpose. No policy applies.
     pub(crate) fn linear_map(&self, op: Op, [forward, transpose]: [Map<D>; 2]) -> Outcome<D> {
         let [x] = self.seen(op, [self])?;
         let output = forward(self.tape().device(), &x.tensor)?;

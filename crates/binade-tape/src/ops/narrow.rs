@@ -8,11 +8,11 @@ use binade_core::{Op, OpClass};
 const NARROW: Op = Op::custom("narrow", OpClass::Shape);
 
 impl<D: Device + Narrow> Var<D> {
-    /// Returns `len` places of an axis of `self`, from `start` on: see [`Narrow`]. No policy is asked, since nothing is computed.
+    /// Returns `len` places of an axis of `self`, from `start` on: see [`Narrow`]. No policy applies, since nothing is computed.
     ///
     /// # Errors
     ///
-    /// If `self` has no such axis or places, or the device fails.
+    /// If the axis or the range does not exist, or the device fails.
     pub fn narrow(&self, axis: usize, start: usize, len: usize) -> Outcome<D> {
         let shape = self.shape();
         let part = map(move |device: &D, x: &D::Tensor| device.narrow(x, axis, start, len));

@@ -8,7 +8,7 @@ use binade_core::{Op, OpClass};
 const PERMUTE: Op = Op::custom("permute", OpClass::Shape);
 
 impl<D: Device + Permute> Var<D> {
-    /// Returns `self` with its axes in another order: see [`Permute`]. No policy is asked, since nothing is computed.
+    /// Returns `self` with its axes in another order: see [`Permute`]. No policy applies, since nothing is computed.
     ///
     /// # Errors
     ///

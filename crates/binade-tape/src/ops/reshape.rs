@@ -8,7 +8,7 @@ use binade_core::{Op, OpClass};
 const RESHAPE: Op = Op::custom("reshape", OpClass::Shape);
 
 impl<D: Device + Reshape> Var<D> {
-    /// Returns `self` seen as `shape`: see [`Reshape`]. No policy is asked, since nothing is computed.
+    /// Returns `self` seen as `shape`: see [`Reshape`]. No policy applies, since nothing is computed.
     ///
     /// # Errors
     ///

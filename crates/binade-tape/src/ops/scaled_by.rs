@@ -8,8 +8,8 @@ use binade_core::{Op, OpClass};
 const SCALED_BY: Op = Op::custom("scaled_by", OpClass::Pointwise);
 
 impl<D: Device + Mul> Var<D> {
-    /// Returns `self · factor` in its element type: a loss divided by the number of micro-batches, a weighted sum of losses. No
-    /// policy is asked. Loss scaling is [`Scaler::scale`](binade_grad_scaler::Scaler::scale)'s work instead.
+    /// Returns `self · factor` in its element type: a loss divided by the number of micro-batches, a weighted sum of losses. No policy applies. Loss
+    /// scaling is [`Scaler::scale`](binade_grad_scaler::Scaler::scale)'s work instead.
     ///
     /// # Errors
     ///

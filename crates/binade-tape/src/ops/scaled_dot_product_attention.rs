@@ -10,7 +10,7 @@ use binade_core::ops::{
 impl<D: Device + ScaledDotProductAttention> Var<D> {
     /// Returns the values weighted by how well queries `self` match keys, of shape [.., L, V]: see [`ScaledDotProductAttention`].
     ///
-    /// The policy is not asked about the mask, which has no gradient: one of f32 fits queries of any element type.
+    /// The policy does not cast the mask, which has no gradient: an f32 mask fits queries of any element type.
     ///
     /// # Errors
     ///

@@ -1,10 +1,10 @@
-//! Operations whose signature in the table says everything that a tape needs: operands, result, and what backward takes.
+//! Operations that a tape can derive from their signature in the table: operands, result, and arguments of backward.
 
 use super::{Failed, Outcome, Saves, all};
 use crate::{Device, Var};
 use binade_core::{DType, Handle, Op, ops::OpInvocation};
 
-/// Tensor that the backward pass of an operation on one operand takes.
+/// Tensor that the backward pass of a unary operation needs.
 #[derive(Clone, Copy)]
 pub(super) enum Saved {
     Input,

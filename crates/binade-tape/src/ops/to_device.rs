@@ -8,8 +8,8 @@ use binade_core::{Op, OpClass};
 const TO_DEVICE: Op = Op::custom("to_device", OpClass::Other);
 
 impl<D: Device + ToDevice> Var<D> {
-    /// Returns `self` on the device of this number, in its element type; its gradient is moved back. No policy is asked. A value that
-    /// lies there already is returned as it is.
+    /// Returns `self` on the device of this number, in its element type; its gradient is moved back. No policy applies. A value that is already on
+    /// that device is returned unchanged.
     ///
     /// # Errors
     ///
