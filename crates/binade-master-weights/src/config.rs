@@ -9,7 +9,7 @@ pub(crate) fn is_trainable(dtype: DType) -> bool {
     matches!(dtype, DType::BF16 | DType::F16 | DType::F32)
 }
 
-/// Configuration of an optimizer: the rule of each parameter, and the store of masters. Data, so that one fused kernel can
+/// Configuration of an optimizer: the rule of each parameter, and the store of masters. The configuration is plain data, so that one fused kernel can
 /// take it.
 ///
 /// # Examples
@@ -32,7 +32,7 @@ pub struct OptimizerConfig {
     /// The element types that parameters are stored in.
     #[cfg_attr(feature = "serde", serde(default))]
     pub storage: Storage,
-    /// Names of the state that is kept in bf16: see [`with_bf16_state`](Self::with_bf16_state).
+    /// Names of the optimizer state stored in bf16: see [`with_bf16_state`](Self::with_bf16_state).
     #[cfg_attr(feature = "serde", serde(default))]
     pub(crate) bf16_state: Vec<String>,
     /// True if steps count [updates that are lost](crate::LostUpdates).
@@ -44,7 +44,7 @@ pub struct OptimizerConfig {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Storage {
-    /// The type of all parameters but those in `keep_f32`; `None` where each of them stays in the type it has.
+    /// Type of all parameters except those in `keep_f32`; `None` where each of them stays in the type it has.
     pub dtype: Option<DType>,
     /// Names of parameters that stay in `f32`: normalisation, as with Apex's `keep_batchnorm_fp32`.
     pub keep_f32: Vec<String>,
@@ -58,8 +58,8 @@ pub struct ParamGroup {
     pub parameters: Vec<String>,
     /// Their rule.
     pub rule: UpdateRule,
-    /// Its learning rate over that of the parameters that no group names, when the group was given: what a schedule
-    /// keeps. `None` where that rate was 0, so that the group keeps a rate of its own.
+    /// Ratio of the group's learning rate to that of parameters in no group, at the time the group was added; a schedule keeps this ratio. `None` if
+    /// that rate was 0: the group then keeps its own rate.
     #[cfg_attr(feature = "serde", serde(default))]
     pub ratio: Option<f64>,
 }
@@ -82,8 +82,8 @@ impl OptimizerConfig {
         })
     }
 
-    /// Moves the named parameters by a rule of their own; a later group takes over from an earlier one. A group of the same names as an
-    /// earlier one replaces it.
+    /// Adds a parameter group with its own rule; a later group takes precedence over an earlier one. A group of the same names as an earlier one
+    /// replaces it.
     ///
     /// # Errors
     ///
@@ -128,7 +128,7 @@ impl OptimizerConfig {
     ///
     /// # Errors
     ///
-    /// When there is no such group, or `lr` is not a learning rate.
+    /// If there is no such group, or `lr` is not a learning rate.
     pub fn with_group_lr(mut self, group: u32, lr: f64) -> Result<Self, RuleError> {
         let ratio = self.ratio(lr);
         let Some(one) = self.groups.get_mut(group as usize) else {
@@ -140,42 +140,40 @@ impl OptimizerConfig {
         Ok(self)
     }
 
-    /// Returns a group's rate over that of the parameters that no group names. A rate so small that the ratio is infinite says no more
-    /// than one of 0 does.
+    /// Returns the ratio of a group's rate to that of parameters in no group. A rate so small that the ratio is infinite is treated as 0.
     fn ratio(&self, lr: f64) -> Option<f64> {
         Some(lr / self.rule.lr()).filter(|ratio| ratio.is_finite())
     }
 
-    /// Keeps masters of low-precision parameters as `store` says.
+    /// Keeps masters of low-precision parameters in the given store.
     #[must_use]
     pub fn with_store(self, store: MasterStore) -> Self {
         Self { store, ..self }
     }
 
-    /// Stores parameters in `dtype`, but for those that [`keep`](Self::keep) names. Without this each stays in the type it has.
+    /// Stores parameters in `dtype`, except those that [`keep`](Self::keep) names. Without this each stays in the type it has.
     #[must_use]
     pub fn with_storage(mut self, dtype: DType) -> Self {
         self.storage.dtype = Some(dtype);
         self
     }
 
-    /// Stores these parameters in `f32`, whatever the others are stored in, besides those named before: normalisation, as with
-    /// Apex's `keep_batchnorm_fp32`.
+    /// Stores these parameters in `f32`, in addition to those named before, such as normalisation weights: Apex's `keep_batchnorm_fp32`.
     #[must_use]
     pub fn keep<S: Into<String>>(mut self, parameters: impl IntoIterator<Item = S>) -> Self {
         self.storage.keep_f32.extend(parameters.into_iter().map(Into::into));
         self
     }
 
-    /// Keeps moments of these names in bf16, besides those named before: 2 bytes an element in place of 4. The names are torch's, as
+    /// Stores moments of these names in bf16, in addition to those named before: 2 bytes an element instead of 4. The names are torch's, as
     /// [`UpdateRule::moment_names`] lists them: `exp_avg` and `exp_avg_sq` of Adam, `momentum_buffer` of SGD.
     ///
-    /// A step widens them to `f32`, computes as with `f32` state, and rounds each to nearest even. In host memory and on CUDA, where LAMB
+    /// A step widens them to `f32`, computes as with `f32` state, and rounds each to nearest even. This works in host memory and on CUDA, where LAMB
     /// keeps `f32`; wgpu refuses it by name.
     ///
-    /// A rounding loses up to 2^-8 of a moment, and a change below 2^-9 is lost whole. With a `beta2` of 0.999 a mean of squares loses a
-    /// thousandth a step at most, so that in bf16 it never falls: it stays at its largest value, and steps stay as small as that value made them. Keep
-    /// `exp_avg_sq` in `f32`, or take a `beta2` of 0.99. [`LostUpdates`](crate::LostUpdates) counts weights, and does not see that.
+    /// A rounding loses up to 2^-8 of a moment, and a change below 2^-9 is lost whole. With a `beta2` of 0.999 a mean of squares decreases by at most
+    /// a thousandth a step, so in bf16 it never decreases: it stays at its largest value, and keeps steps small. Keep `exp_avg_sq` in `f32`, or use a
+    /// `beta2` of 0.99. [`LostUpdates`](crate::LostUpdates) counts weights, and does not see that.
     ///
     /// # Examples
     ///
@@ -194,7 +192,7 @@ impl OptimizerConfig {
         self
     }
 
-    /// Returns true for each of a rule's moments that is kept in bf16, in the rule's order.
+    /// Returns, for each of a rule's moments in order, true if it is stored in bf16.
     pub fn bf16_moments(&self, rule: &UpdateRule) -> [bool; 3] {
         let names = rule.moment_names();
         let is_named = |name: &&str| self.bf16_state.iter().any(|own| own == name);
@@ -209,8 +207,8 @@ impl OptimizerConfig {
         self.bf16_state.iter().map(String::as_str).find(|name| !is_kept(name))
     }
 
-    /// Sets if each step counts [updates that are lost](crate::LostUpdates). It then widens every tensor that it steps
-    /// twice, for as long as it steps it; results are the same. Can be switched in a running optimizer.
+    /// Sets if each step counts [updates that are lost](crate::LostUpdates). A step that counts widens each tensor twice, for the time of that
+    /// tensor's step; results are the same. Can be switched in a running optimizer.
     #[must_use]
     pub fn with_lost_updates(self, counted: bool) -> Self {
         Self { counts_lost_updates: counted, ..self }
@@ -242,12 +240,12 @@ impl OptimizerConfig {
         self.groups.iter().rev().find(own).map_or(&self.rule, |group| &group.rule)
     }
 
-    /// `parameters` by whose rule moves them: the names of each [group](Self::groups), in order, and last those that no group
-    /// names. A list may be empty. What clips by groups takes names: `ClipGroup` of `binade-grad-scaler`.
+    /// Divides `parameters` by rule: the names of each [group](Self::groups), in order, and last those in no group. A list may be empty. Clipping by
+    /// groups takes names: `ClipGroup` of `binade-grad-scaler`.
     pub fn partition<'p>(&self, parameters: impl IntoIterator<Item = &'p str>) -> Vec<Vec<String>> {
         let mut places = HashMap::new();
         for (place, group) in self.groups.iter().enumerate() {
-            // A later group takes over, as in `rule_for`.
+            // A later group takes precedence, as in `rule_for`.
             places.extend(group.parameters.iter().map(|name| (name.as_str(), place)));
         }
         let mut parts = vec![Vec::new(); self.groups.len() + 1];
@@ -296,7 +294,7 @@ impl OptimizerConfig {
         Ok(())
     }
 
-    /// Checks that no rule needs the gradients of all parameters together, for a device that steps parts of a set apart.
+    /// Checks that no rule needs the gradients of all parameters together, for a device that steps parts of a set separately.
     ///
     /// # Errors
     ///
@@ -313,7 +311,7 @@ impl OptimizerConfig {
         &self.groups
     }
 
-    /// Returns the configuration of some of its parameters: it names those alone of which `is_kept` is true of the name.
+    /// Returns the configuration restricted to the parameters for whose names `is_kept` is true.
     #[must_use]
     pub fn restricted_to(&self, is_kept: impl Fn(&str) -> bool) -> Self {
         let mut config = self.clone();
@@ -324,7 +322,7 @@ impl OptimizerConfig {
         config
     }
 
-    /// Returns true if `other` keeps the same masters and state of the same types, in whatever order it names them.
+    /// Returns true if `other` keeps the same masters and state of the same types; the order of names does not matter.
     pub(crate) fn stores_as(&self, other: &Self) -> bool {
         fn told(config: &OptimizerConfig) -> (Option<DType>, [HashSet<&String>; 2]) {
             let names = [&config.storage.keep_f32, &config.bf16_state];

@@ -30,7 +30,7 @@ pub enum ConfigError {
         /// Name of the state.
         name: &'static str,
     },
-    /// Two parameters of one name: which of them a gradient belongs to could not be told.
+    /// Two parameters with one name: a gradient would be ambiguous.
     #[error("two parameters are called `{0}`; give each a name of its own")]
     DuplicateParameter(String),
     /// A parameter that is to join, and is there.
@@ -97,7 +97,7 @@ pub enum ConfigError {
         /// Name of the rule.
         rule: &'static str,
     },
-    /// Rule that a device has no kernel for.
+    /// Rule without a kernel on a device.
     #[error(
         "the {device} backend has no kernel for the update rule `{rule}`; it steps by {}: take one of these, or train on a device in \
          host memory{}", UpdateRule::NAMES.join(", "), remedy(.device)
@@ -130,7 +130,7 @@ impl Error for ConfigError {
     }
 }
 
-/// Returns names, each of which comes once.
+/// Returns the set of names, or an error if one comes twice.
 pub(crate) fn distinct<'p>(
     names: impl Iterator<Item = &'p str>,
 ) -> Result<HashSet<&'p str>, ConfigError> {

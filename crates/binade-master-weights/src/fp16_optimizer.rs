@@ -21,7 +21,7 @@ pub struct MasterStep<'a, T> {
 impl<T: Clone> MasterStep<'_, T> {
     /// Returns the gradients that are not missing, as a set of tensors.
     ///
-    /// The set leaves out parameters without a gradient, so that it fits the masters only where no gradient is missing.
+    /// The set leaves out parameters without a gradient, so it matches the masters only if no gradient is missing.
     pub fn present(&self) -> Vec<Named<T>> {
         let one =
             |grad: &Named<Option<T>>| Some(Named::new(grad.name.clone(), grad.value.clone()?));
@@ -29,23 +29,23 @@ impl<T: Clone> MasterStep<'_, T> {
     }
 }
 
-/// Result of an update rule of the user's own: the next masters and state, of the names and shapes of those that it was given.
+/// Result of a user-defined update rule: the next masters and state, with the names and shapes of the rule's arguments.
 #[derive(Clone, Debug)]
 pub struct MasterSet<T> {
     /// Masters, in the order of the parameters.
     pub masters: Vec<Named<T>>,
-    /// State, in the order in which it was given.
+    /// State, in the order of the rule's argument.
     pub state: Vec<Named<T>>,
 }
 
 /// Optimizer that keeps `f32` masters and steps them by an update rule of the user's own: Apex's `FP16_Optimizer(optimizer)`.
 ///
-/// The rule is a closure from masters, gradients and state to the next masters and state. It computes by operations of the device, and the
-/// host reads nothing: the results are assigned on the device, unless the gradients overflowed, and the parameters in sixteen bits are
-/// cast from the masters. Where the step is skipped, masters, state and parameters keep their bits. The rule is called in skipped steps
-/// too, so that it must count steps in its state and not in a variable.
+/// The rule is a closure from masters, gradients and state to the next masters and state. It computes by operations of the device, and the host reads
+/// nothing: the results are assigned on the device, unless the gradients overflowed, and the parameters in sixteen bits are cast from the masters. If
+/// the step is skipped, masters, state and parameters keep their bits. The rule is called in skipped steps too, so it must count steps in its state,
+/// not in a variable.
 ///
-/// A step waits for the device where only the device knows which gradients are missing, as in a window's sum on a GPU.
+/// A step waits for the device if only the device knows which gradients are missing, as in a window's sum on a GPU.
 ///
 /// # Examples
 ///
@@ -175,7 +175,7 @@ where
     ///
     /// # Errors
     ///
-    /// If a tensor's name, type or shape is not that of the one in its place, or the device fails. Nothing has changed then.
+    /// If a tensor differs in name, type or shape from the one in its place, or the device fails. Nothing has changed then.
     pub fn load(&mut self, saved: &MasterSet<RawTensor>) -> Result<(), LoadError<D::Error>> {
         let counts = [self.masters().len(), self.state().len()];
         let sets = [("master", &saved.masters), ("state", &saved.state)];
@@ -227,7 +227,7 @@ where
 {
     type Error = D::Error;
 
-    /// Reads `found` only where no parameter has a gradient, which is an error unless the step is skipped.
+    /// Reads `found` only if no parameter has a gradient, which is an error unless the step is skipped.
     fn step(&mut self, grads: D::Grads, found: &D::Found) -> Result<(), D::Error> {
         let grads = self.device.materialise(grads)?;
         let masters = self.masters().iter().map(|master| (&master.name, None));

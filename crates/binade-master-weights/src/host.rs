@@ -10,8 +10,7 @@ use std::sync::Arc;
 
 /// Masters and optimizer state of a set of parameters, in host memory.
 ///
-/// A parameter's id is its place among those that were started: steps go by ids, and names are looked up where a set's order has
-/// changed.
+/// A parameter's id is its place in the order of insertion. Steps use ids; names are looked up only if a set's order has changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostMasters {
     /// State and rule of each parameter, by id.
@@ -22,7 +21,7 @@ pub struct HostMasters {
     first: usize,
 }
 
-/// A parameter's state and its rule, looked up in the configuration once: it searches lists of names.
+/// A parameter's state and its rule. The rule is looked up once, because the configuration searches lists of names.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Entry {
     pub(crate) name: Arc<str>,
@@ -53,7 +52,7 @@ impl HostMasters {
     ///
     /// # Errors
     ///
-    /// When one of `names` is kept here or comes twice, and what [`set_config`](Self::set_config) is refused for.
+    /// If one of `names` is already here or comes twice, and the errors of [`set_config`](Self::set_config).
     pub fn joining<'p>(
         &self,
         config: &OptimizerConfig,
@@ -83,8 +82,7 @@ impl HostMasters {
         self.kept.push(kept);
     }
 
-    /// Starts a parameter whose present values are `values`, to be stored as `stored`. Parameters are numbered in the order
-    /// in which they are started.
+    /// Starts a parameter whose present values are `values`, to be stored as `stored`. Parameters are numbered in the order of insertion.
     ///
     /// # Errors
     ///
@@ -108,12 +106,11 @@ impl HostMasters {
         Ok(())
     }
 
-    /// Starts a parameter of `len` elements whose values and state are kept elsewhere, on a device: what is known of it here
-    /// is its length, its type and its rule.
+    /// Starts a parameter of `len` elements whose values and state are on a device. This set keeps only its length, its type and its rule.
     ///
     /// # Errors
     ///
-    /// Those of [`insert`](Self::insert).
+    /// The errors of [`insert`](Self::insert).
     pub fn declare(
         &mut self,
         name: &Arc<str>,
@@ -146,7 +143,7 @@ impl HostMasters {
         Ok(())
     }
 
-    /// Returns the id of a parameter: its place among those that were started.
+    /// Returns the id of a parameter: its place in the order of insertion.
     pub fn id(&self, name: &str) -> Option<usize> {
         self.ids.get(name).copied()
     }
@@ -174,15 +171,15 @@ impl HostMasters {
     ///
     /// # Errors
     ///
-    /// When `config` names a parameter that is not there, has another store or storage than the configuration in force, or needs
-    /// other moments than are kept; nothing has changed then.
+    /// If `config` names an unknown parameter, differs from the current configuration in store or storage, or needs different moments; nothing has
+    /// changed then.
     pub fn set_config(&mut self, config: &OptimizerConfig) -> Result<(), ConfigError> {
         self.admits(config, HashSet::new())?;
         self.enforce(config);
         Ok(())
     }
 
-    /// Checks that `config` may follow the one in force, for the parameters that have state and `new` names beside them.
+    /// Checks that `config` may follow the current one, for the parameters with state and those that `new` names.
     fn admits(&self, config: &OptimizerConfig, new: HashSet<&str>) -> Result<(), ConfigError> {
         let known = self.kept.iter().map(|kept| &*kept.name).chain(new);
         if let Some(name) = config.unknown_parameter(known) {
@@ -211,7 +208,7 @@ impl HostMasters {
         Ok(())
     }
 
-    /// Puts `config` in force, which is admitted.
+    /// Replaces the configuration by `config`, which is admitted.
     fn enforce(&mut self, config: &OptimizerConfig) {
         let counted = config.counts_lost_updates;
         for kept in &mut self.kept {
@@ -221,7 +218,7 @@ impl HostMasters {
         self.config = config.clone();
     }
 
-    /// Bytes of what stores keep beside parameters, but for an exponent a tensor, and of optimizer state.
+    /// Returns the bytes that stores keep in addition to parameters, without the exponent per tensor, and the bytes of optimizer state.
     pub fn bytes(&self) -> (u64, u64) {
         let each = self.kept.iter().map(|kept| kept.slot.bytes());
         each.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))

@@ -6,11 +6,11 @@ use std::ops::AddAssign;
 
 /// Count of the weights that a step did not change although their update was not zero: in their precision w + Δ is w.
 ///
-/// Masters are counted where the store keeps masters, and parameters elsewhere. A master that moves is no lost update, even if its
-/// low-precision copy stays. A weight counts if its update in `f32` was not zero: what the rule adds to the parameter, or its decay.
+/// Masters are counted where the store keeps masters, and parameters elsewhere. A change of a master is not a lost update, even if its low-precision
+/// copy stays the same. A weight counts if its update in `f32` was not zero: the rule's addition to the parameter, or the decay.
 ///
-/// A share near 0 says that the store is precise enough. If the share grows as the learning rate falls, use a store with masters, or
-/// with more precise ones.
+/// A share near 0 means that the store is precise enough. If the share grows as the learning rate falls, use a store with masters, or with more
+/// precise ones.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct LostUpdates {
     /// Weights that stayed as they were though their update was not zero.

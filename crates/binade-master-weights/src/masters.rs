@@ -115,13 +115,13 @@ pub trait MasterWeights: GradSet {
     /// Masters, moments, step count and hyper-parameters, where the parameters live.
     type Masters;
 
-    /// Masters of `params` as they are now, to be moved by `config`; then stores each parameter in the type that `config`
-    /// says, so that masters keep the bits that lowering a parameter loses.
+    /// Creates masters of the current `params`, to be updated by `config`, and then stores each parameter in the type of `config`. So masters keep
+    /// the bits that lowering a parameter loses.
     ///
     /// # Errors
     ///
-    /// When the device fails or lacks the configuration's store, the store keeps no masters of a parameter's type, `config` names a
-    /// parameter that is not there, or two parameters have one name.
+    /// If the device fails or lacks the configuration's store, the store does not support a parameter's type, `config` names an unknown parameter, or
+    /// two parameters have one name.
     fn masters(
         &self,
         params: &mut Self::Params,
@@ -139,7 +139,7 @@ pub trait MasterWeights: GradSet {
         config: &OptimizerConfig,
     ) -> Result<(), Self::Error>;
 
-    /// One step, unless `found` is raised.
+    /// Applies one step, unless `found` is raised.
     ///
     /// # Errors
     ///
@@ -158,8 +158,8 @@ pub trait MasterWeights: GradSet {
         Vec::new()
     }
 
-    /// Puts `more` behind `params`, in the middle of a run, all to be moved by `config` from the next step on: a layer that is
-    /// added, one that thaws. Optional.
+    /// Appends `more` to `params`, in the middle of a run, and updates all by `config` from the next step on: for a layer that is added or unfrozen.
+    /// Optional.
     ///
     /// # Errors
     ///
@@ -175,8 +175,8 @@ pub trait MasterWeights: GradSet {
         Err(self.train_error(TrainError::unsupported::<Self>("MasterWeights::join")))
     }
 
-    /// Makes parameters slices of larger tensors, each from the element that its name goes with on: they are rounded by chance as these
-    /// elements of the whole tensors are. Parameters that are not named stay as they are. Optional.
+    /// Makes parameters slices of larger tensors, each from the element that its name goes with on: they are rounded by chance as these elements of
+    /// the whole tensors are. Parameters that are not named are unchanged. Optional.
     ///
     /// # Errors
     ///

@@ -30,12 +30,12 @@ pub struct Matched {
     pub grad: usize,
 }
 
-/// Returns each parameter's gradient among `grads`, which has names, and shapes of those that are there.
+/// Returns each parameter's gradient in `grads`, a list of names and of the shapes of existing gradients.
 ///
 /// # Errors
 ///
-/// A gradient that no parameter is waiting for or that does not fit, and a parameter that has changed since its master was
-/// made. Nothing has moved then.
+/// A gradient that no parameter is waiting for or that does not fit, and a parameter that has changed since its master was made. Nothing has changed
+/// then.
 pub fn match_gradients<'a>(
     params: &[ParamInfo<'_>],
     masters: &HostMasters,
@@ -66,8 +66,8 @@ pub(crate) struct Place {
 
 /// Returns the parameter that waits for each gradient; `None` where there is none, or a gradient had come already.
 ///
-/// Where parameters lie as they were started, and gradients come in their order, under names that they share with them, no
-/// name is read. Names are looked up otherwise.
+/// If parameters are in their first order, and gradients come in the same order with shared names, no name is compared. Otherwise names are looked
+/// up.
 pub(crate) fn places<'p, 'g>(
     masters: &HostMasters,
     params: impl Iterator<Item = &'p Arc<str>> + Clone,
@@ -86,7 +86,7 @@ pub(crate) fn places<'p, 'g>(
     }
     let names = params.enumerate().map(|(place, name)| (&**name, place));
     let mut waiting: HashMap<&str, usize> = names.collect();
-    // Taken out, so that a second gradient for it finds nothing.
+    // Removed, so that a second gradient for it finds nothing.
     let place =
         |name: &Arc<str>| Some(Place { param: waiting.remove(&**name)?, id: masters.id(name) });
     grads.map(place).collect()
@@ -176,8 +176,7 @@ impl HostMasters {
         own.filter(|name| !listed.contains(&***name)).cloned().collect()
     }
 
-    /// Returns true where `names` are those that were started, each in its place, so that places are ids. Names that are shared
-    /// are not read.
+    /// Returns true if `names` are those of the started parameters in order, so that places are ids. Names that are shared are not read.
     fn lists<'n>(&self, names: impl Iterator<Item = &'n Arc<str>>) -> bool {
         let mut kept = self.kept.iter();
         names.into_iter().all(|name| kept.next().is_some_and(|kept| is_same(&kept.name, name)))

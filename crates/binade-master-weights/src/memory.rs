@@ -9,18 +9,19 @@ use binade_core::DType;
 pub struct Memory {
     /// Bytes of the parameters that the model computes with.
     pub parameters: u64,
-    /// Bytes that the configuration's store keeps beside low-precision parameters: `f32` copies, remainders, compensations. An exponent
-    /// of 4 bytes a tensor, where [`MasterStore::ScaledF16`](crate::MasterStore::ScaledF16) keeps one, is left out.
+    /// Bytes that the configuration's store keeps in addition to low-precision parameters: `f32` copies, remainders, compensations. An exponent of 4
+    /// bytes a tensor, where [`MasterStore::ScaledF16`](crate::MasterStore::ScaledF16) keeps one, is left out.
     pub masters: u64,
     /// Gradients, in their parameters' types.
     pub gradients: u64,
-    /// Moments, in `f32` but for those that the configuration keeps in bf16. A running norm of 4 bytes a tensor, where [`NovoGrad`](crate::NovoGrad) keeps one, is left out.
+    /// Moments, in `f32` except those that the configuration stores in bf16. A running norm of 4 bytes a tensor, where [`NovoGrad`](crate::NovoGrad)
+    /// keeps one, is left out.
     pub optimizer: u64,
 }
 
 impl Memory {
-    /// Returns the memory that training by `config` takes, for parameters given by name, present type and number of elements. One of a
-    /// type that is not trained, an `f64` or an integer, takes its own bytes and nothing else.
+    /// Returns the memory that training with `config` takes, for parameters given by name, current type and number of elements. A parameter of a type
+    /// that is not trained, `f64` or an integer, takes only its own bytes.
     pub fn of<'p>(
         config: &OptimizerConfig,
         parameters: impl IntoIterator<Item = (&'p str, DType, u64)>,

@@ -94,7 +94,7 @@ impl Terms {
         self.values.len() / self.rows.as_ref().map_or(1, Vec::len).max(1)
     }
 
-    /// Returns the reason why these are no gradient of a parameter of so many elements.
+    /// Returns the reason why this gradient does not fit a parameter with this number of elements.
     fn misfit(&self, len: usize) -> Option<&'static str> {
         let Some(rows) = &self.rows else {
             return (self.values.len() != len).then_some(LENGTHS);
@@ -110,8 +110,8 @@ impl Terms {
 /// A parameter's id, and its gradient.
 type IdGrad = (usize, Terms);
 
-/// Returns gradients in the order of parameters given by name and type. An error comes before anything has moved, and before
-/// a skip: a set that does not fit is told at the first step, which in f16 is often skipped.
+/// Returns gradients in the order of parameters given by name and type. An error comes before any change, and before a skip, so that a mismatch is
+/// reported at the first step, which in f16 is often skipped.
 pub(crate) fn matched<'p, T: AmpTensor>(
     params: impl ExactSizeIterator<Item = (&'p Arc<str>, DType)> + Clone,
     masters: &HostMasters,
@@ -184,7 +184,7 @@ fn norm_of(grads: &[Option<IdGrad>]) -> f32 {
     all.norm()
 }
 
-/// Starts each of `params`, and gives them as they are to be stored.
+/// Starts each of `params`, and returns them in their storage types.
 fn started<T: AmpTensor>(
     masters: &mut HostMasters,
     params: &[Named<T>],

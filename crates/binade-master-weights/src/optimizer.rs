@@ -27,13 +27,13 @@ pub struct MasterOptimizer<D: MasterWeights> {
     config: OptimizerConfig,
     /// Parameters that the model computes with.
     ///
-    /// A step sets a parameter that has a master from the master, so that a value written here is lost. Change weights before
-    /// [`new`](Self::new), or put saved ones back by [`load`](Self::load).
+    /// A step overwrites a parameter from its master, so a value written to such a parameter is lost. Change weights before [`new`](Self::new), or
+    /// put saved ones back by [`load`](Self::load).
     pub params: D::Params,
 }
 
 impl<D: MasterWeights> MasterOptimizer<D> {
-    /// Takes over `params`, with masters as they are now, and stores them as `config` says.
+    /// Takes `params`, creates masters of their current values, and stores the parameters in the types of `config`.
     ///
     /// # Errors
     ///
@@ -58,13 +58,13 @@ impl<D: MasterWeights> MasterOptimizer<D> {
         Ok(())
     }
 
-    /// Takes over more parameters in the middle of a run, all to be moved by `config` from the next step on: one derived from
-    /// the configuration in force, which may name the new ones in a group. Their counts start at 0; nothing changes for the others.
+    /// Adds parameters in the middle of a run, and updates all by `config` from the next step on. Derive `config` from the current one; a group may
+    /// name the new parameters. Their counts start at 0; nothing changes for the others.
     ///
     /// # Errors
     ///
-    /// When the device fails or has no [`MasterWeights::join`], a name is there already, or `config` could not be [set](Self::set_config). Nothing has changed
-    /// then, and `more` is gone: clone it where it is needed.
+    /// When the device fails or has no [`MasterWeights::join`], a name is there already, or `config` could not be [set](Self::set_config). Nothing
+    /// has changed then, except that `more` is consumed: clone it if you need it.
     pub fn join(&mut self, more: D::Params, config: OptimizerConfig) -> Result<(), D::Error> {
         self.device.join(&mut self.params, &mut self.masters, more, &config)?;
         self.config = config;
@@ -81,7 +81,7 @@ impl<D: MasterWeights> MasterOptimizer<D> {
         &self.masters
     }
 
-    /// Where they are kept.
+    /// Returns the device of the parameters.
     pub fn device(&self) -> &D {
         &self.device
     }

@@ -11,7 +11,7 @@ use half::{bf16, f16};
 pub struct HostParamState {
     /// Master, or the tensor that its store keeps in place of one.
     pub master: Master,
-    /// Its state in `f32`, in the rule's order; moments that the rule does not keep, or that are kept in bf16, are empty.
+    /// Moments in `f32`, in the rule's order; those that the rule does not have, or that are stored in bf16, are empty.
     pub moments: [Vec<f32>; 3],
     /// Moments in bf16, at their places in the rule's order; the others are empty.
     pub bf16_moments: [Vec<bf16>; 3],
@@ -30,7 +30,7 @@ pub struct HostParamState {
 /// Master of a parameter, as its store keeps it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Master {
-    /// No master: the parameter is its own, or the store keeps none.
+    /// No master: the parameter is its own master, or the store keeps none.
     #[default]
     Nothing,
     /// [`MasterStore::Copy`].
@@ -43,7 +43,7 @@ pub enum Master {
         seed: u64,
         /// The parameter's place in its set.
         number: u32,
-        /// Place of its first element in the tensor that it is a slice of; 0 for one that is whole.
+        /// Offset of its first element in the tensor that it is a slice of; 0 for a whole tensor.
         first: u64,
     },
     /// [`MasterStore::Kahan`]: bits of the parameter's type.
@@ -63,7 +63,7 @@ impl Master {
         if let Self::Copy(values) = self { Some(values) } else { None }
     }
 
-    /// Creates the master of the parameter `number`, which has these values and is to be stored as `stored`.
+    /// Creates the master of the parameter `number` from these values; the parameter is to be stored as `stored`.
     pub fn of(store: MasterStore, number: u32, values: Vec<f32>, stored: DType) -> Self {
         match store {
             _ if stored == DType::F32 => Self::Nothing,
@@ -128,7 +128,7 @@ impl HostParamState {
         }
     }
 
-    /// Bytes of what is kept beside the parameter, but for an exponent, and of moments.
+    /// Returns the bytes that the store keeps in addition to the parameter, without an exponent, and the bytes of moments.
     pub(crate) fn bytes(&self) -> (u64, u64) {
         let wide = self.moments.iter().map(|moment| 4 * moment.len() as u64);
         let low = self.bf16_moments.iter().map(|moment| 2 * moment.len() as u64);
@@ -166,14 +166,14 @@ impl HostParamState {
         }
     }
 
-    /// Takes one step, which is not skipped: lends `run` the slices that it works on, and counts. `run` is
-    /// [`step::pass`](crate::step::pass) on them, whole or in pieces on several threads; a rule that measures tensors runs it twice.
+    /// Applies one step that is not skipped: lends `run` its slices, and counts the step. `run` is [`step::pass`](crate::step::pass) on them, whole
+    /// or in pieces on several threads; a rule that measures tensors runs it twice.
     ///
     /// Moments in bf16 are lent in `f32`, and rounded to nearest even behind the last run.
     ///
     /// # Errors
     ///
-    /// Those of `run`; the step is not counted then.
+    /// The errors of `run`; the step is not counted then.
     pub fn step<G: Element, C: Element, E>(
         &mut self,
         rule: (&StepConstants, Factor),

@@ -8,7 +8,7 @@ const STORE: &str =
     "its store rounds by chance, or has one exponent for the whole parameter: take another store";
 
 impl HostMasters {
-    /// Refuses a sparse gradient of the parameter of this id, where its rule or its store has no step of rows alone.
+    /// Refuses a sparse gradient of the parameter with this id if its rule or its store cannot step single rows.
     ///
     /// # Errors
     ///
@@ -28,7 +28,7 @@ impl HostMasters {
 }
 
 impl HostParamState {
-    /// Returns the state of these rows of `width` elements, as that of a parameter of its own. A step of it is a step of the rows; then
+    /// Returns the state of these rows of `width` elements, as the state of a separate parameter. A step of it is a step of the rows; then
     /// [`scatter`](Self::scatter) puts them back.
     ///
     /// The master must be one that [`HostMasters::check_sparse`] admits.

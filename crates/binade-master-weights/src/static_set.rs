@@ -70,7 +70,7 @@ impl<P: StaticSet> MasterWeights for TypedModel<P> {
     ) -> Result<()> {
         let params = params.slices();
         let facts = params.iter().map(|param| (&param.name, P::Element::DTYPE));
-        // Unscaled gradients are `f32`, and are taken as they are.
+        // Unscaled gradients are `f32`, and need no conversion.
         let values = |_, _: &_, grad| match grad {
             HostTensor::F32(values) => Ok(Terms { values, rows: None }),
             narrow => Ok(Terms { values: narrow.to_f32(), rows: None }),

@@ -18,7 +18,7 @@ pub struct Adagrad {
     pub weight_decay: f64,
     /// Sum of squares before the first step.
     pub initial_accumulator_value: f64,
-    /// Added to the square root, so that it divides.
+    /// Added to the square root in the denominator.
     pub eps: f64,
 }
 

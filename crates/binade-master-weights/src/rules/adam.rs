@@ -13,15 +13,16 @@ pub struct Adam {
     pub lr: f64,
     /// Shares of the running mean, and of the running mean of squares, that a step keeps.
     pub betas: [f64; 2],
-    /// Added to the square root, so that it divides.
+    /// Added to the square root in the denominator.
     pub eps: f64,
-    /// Added to the gradient times the parameter, or taken off the parameter times `lr`: see [`decoupled`](Self::decoupled).
+    /// Weight decay. This factor times the parameter is added to the gradient, or, times `lr`, subtracted from the parameter: see
+    /// [`decoupled`](Self::decoupled).
     pub weight_decay: f64,
     /// Decays the parameter directly, as `AdamW` does, and leaves the moments out of it.
     pub decoupled: bool,
     /// Divides by the largest mean of squares so far.
     pub amsgrad: bool,
-    /// Steps the rows of a sparse gradient alone, and adds `eps` before the bias is corrected: torch's `SparseAdam`.
+    /// Steps only the rows of a sparse gradient, and adds `eps` before the bias is corrected: torch's `SparseAdam`.
     #[cfg_attr(feature = "serde", serde(default))]
     pub sparse: bool,
 }
@@ -63,11 +64,11 @@ impl UpdateRule {
         Self::Adam(Adam { lr, weight_decay: 0.01, decoupled: true, ..TORCH })
     }
 
-    /// Returns Adam for sparse gradients: torch's `SparseAdam`, with its betas of 0.9 and 0.999 and its eps of 1e-8. A step by a sparse
-    /// gradient leaves the elements and means of all other rows as they are.
+    /// Returns Adam for sparse gradients: torch's `SparseAdam`, with its betas of 0.9 and 0.999 and its eps of 1e-8. A step with a sparse gradient
+    /// leaves the elements and means of all other rows unchanged.
     ///
-    /// A whole gradient, which torch refuses, moves every row: also those in which it is zero, by their means. Last bits differ from
-    /// torch's, which adds up the means and divides in another order.
+    /// A dense gradient, which torch refuses, updates every row; rows with a zero gradient change by their means. The last bits differ from torch's,
+    /// which adds up the means and divides in another order.
     pub const fn sparse_adam(lr: f64) -> Self {
         Self::Adam(Adam { lr, sparse: true, ..TORCH })
     }

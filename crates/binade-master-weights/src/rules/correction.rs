@@ -4,7 +4,7 @@ use super::{Row, round};
 
 /// Part of a rule's constants that depends on the count of applied steps.
 ///
-/// It leaves out the learning rate, so that a device's table of corrections outlives a schedule.
+/// It does not contain the learning rate, so a device's table of corrections stays valid under a schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Correction {
     /// Bias of means that begin at zero, of these betas: the learning rate is divided by 1 - beta1^t, and the first constant is

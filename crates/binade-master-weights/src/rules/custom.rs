@@ -59,14 +59,14 @@ const MOST: usize = 8;
 /// # Ok::<(), HostDeviceError<HostTypeError>>(())
 /// ```
 pub trait CustomRule: Sized + 'static {
-    /// Name in messages and files: that of no rule of this crate.
+    /// Name in messages and files. It must differ from the names of this crate's rules.
     const NAME: &'static str;
     /// Names of the hyper-parameters, 1 to 8. The first is the learning rate.
     const HYPER_PARAMETERS: &'static [&'static str];
     /// Names of the moments, 3 at most: torch's keys where torch has the rule.
     const MOMENTS: &'static [&'static str];
 
-    /// Checks the hyper-parameters, which are as many as there are names; by default that each is a finite number, 0 or above.
+    /// Checks the hyper-parameters, one for each name. The default checks that each is finite, and 0 or above.
     ///
     /// # Errors
     ///
@@ -81,7 +81,7 @@ pub trait CustomRule: Sized + 'static {
         [0.0; 3]
     }
 
-    /// Returns the correction by which the constants depend on the count of steps, if they do; by default `None`. Kernels alone go by it.
+    /// Returns the correction through which the constants depend on the count of steps, by default `None`. Only kernels use it.
     fn correction(_hyper: &[f64]) -> Option<Correction> {
         None
     }
@@ -89,8 +89,8 @@ pub trait CustomRule: Sized + 'static {
     /// Returns the constants of the step that follows `applied` applied steps: 0 for the first. Skipped steps are not counted.
     fn constants(hyper: &[f64], applied: u64) -> [f32; 9];
 
-    /// Moves one element by its gradient, which is unscaled and clipped. Returns true if there was something to add to the parameter,
-    /// which [lost updates](crate::LostUpdates) are counted by.
+    /// Updates one element by its gradient, which is unscaled and clipped. Returns true if the update was not zero; [lost
+    /// updates](crate::LostUpdates) are counted among such elements.
     ///
     /// Elements are independent: the result must follow from the arguments alone.
     fn element(constants: &[f32; 9], grad: f32, element: &mut ElementState) -> bool;
@@ -175,7 +175,7 @@ impl<R: CustomRule> Erased for R {
 #[derive(Clone, Copy, PartialEq)]
 pub struct Custom {
     kind: &'static Kind,
-    /// In the order of their names; 0 where there are fewer.
+    /// Hyper-parameters in the order of their names, followed by zeros.
     hyper: [f64; MOST],
 }
 
@@ -260,7 +260,7 @@ impl Constants for CustomConstants {
     }
 }
 
-/// Rules that the program has made, by which a file's names are read.
+/// Rules that the program has created, to look up a file's names.
 mod registry {
     use super::Kind;
     use std::sync::{Mutex, PoisonError};

@@ -17,7 +17,7 @@ pub struct Lamb {
     pub lr: f64,
     /// Shares of the running mean, and of the running mean of squares, that a step keeps.
     pub betas: [f64; 2],
-    /// Added to the square root, so that it divides.
+    /// Added to the square root in the denominator.
     pub eps: f64,
     /// Added to the update, times the parameter, or to the gradient: see [`adam_w_mode`](Self::adam_w_mode).
     pub weight_decay: f64,
@@ -29,7 +29,7 @@ pub struct Lamb {
     pub grad_averaging: bool,
     /// Largest norm of all gradients of a step together: larger gradients are divided down to it. 0 sets no limit.
     pub max_grad_norm: f64,
-    /// Scales the update also where there is no weight decay.
+    /// Scales the update also without weight decay.
     pub use_nvlamb: bool,
 }
 

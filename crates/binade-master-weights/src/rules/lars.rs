@@ -5,10 +5,10 @@ use super::{
     Constants, ElementState, Norms, Row, Rule, RuleError, UpdateRule, not_negative, of_kind, round,
 };
 
-/// LARS (arXiv 1708.03888): SGD whose rate is scaled by the norm of the parameter over that of the gradient, tensor by tensor.
+/// LARS (arXiv 1708.03888): SGD with the rate of each tensor scaled by the parameter's norm divided by the gradient's.
 ///
-/// With [`clip`](Self::clip) it is LARC, which only scales down. The formulas are those of Apex's `apex/parallel/LARC.py`: the gradient
-/// and its decay are scaled, and then stepped by [`Sgd`]. Where a norm is zero, the gradient is neither decayed nor scaled.
+/// With [`clip`](Self::clip) it is LARC, which only scales down. The formulas are those of Apex's `apex/parallel/LARC.py`: the gradient and its decay
+/// are scaled, and then stepped by [`Sgd`]. If a norm is zero, the gradient is neither decayed nor scaled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Lars {
@@ -22,11 +22,11 @@ pub struct Lars {
     pub weight_decay: f64,
     /// Steps along the gradient plus the buffer, rather than along the buffer.
     pub nesterov: bool,
-    /// Rate of a tensor, as a share of the norm of the parameter over that of the gradient.
+    /// Factor that multiplies the ratio of the parameter's norm to the gradient's.
     pub trust_coefficient: f64,
     /// Takes the lesser of a tensor's rate and `lr`; their product otherwise.
     pub clip: bool,
-    /// Added to the norm of the gradient, so that it divides.
+    /// Added to the gradient's norm in the denominator.
     pub eps: f64,
 }
 
@@ -47,7 +47,7 @@ impl UpdateRule {
 }
 
 impl Lars {
-    /// Returns the rule that takes the scaled gradient.
+    /// Returns the rule that steps with the scaled gradient.
     const fn sgd(&self) -> Sgd {
         let Self { lr, momentum, dampening, nesterov, .. } = *self;
         Sgd { lr, momentum, dampening, weight_decay: 0.0, nesterov }

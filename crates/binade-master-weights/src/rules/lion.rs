@@ -46,7 +46,7 @@ step_constants! {
 
 impl Rule for Lion {
     type Constants = LionConstants;
-    /// Of the authors' optimizer for torch, which itself has none.
+    /// Key of the authors' optimizer for torch; torch has no Lion.
     const MOMENTS: &'static [&'static str] = &["exp_avg"];
 
     fn validate(&self) -> Result<(), RuleError> {
@@ -91,7 +91,7 @@ impl Constants for LionConstants {
     }
 }
 
-/// Returns the sign of `x`: 0 of zeros, and NaN of NaN, so that a momentum that is no number shows.
+/// Returns the sign of `x`: 0 for zeros, and NaN for NaN, so that a NaN momentum is visible.
 #[inline(always)]
 fn sign(x: f32) -> f32 {
     if x == 0.0 { 0.0 } else { x.signum() }

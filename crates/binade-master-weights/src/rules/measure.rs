@@ -2,7 +2,7 @@
 
 use super::{Constants, ElementState};
 
-/// Elements of a block, whose squares have a sum of their own.
+/// Elements of a block; the squares of each block are summed separately.
 const BLOCK: usize = 256;
 
 /// Sums that a pass over a tensor measured, block by block in the order of elements.

@@ -87,7 +87,7 @@ macro_rules! all_rules {
             pub use $name::$rule;
         )*
 
-        /// Rule by which a gradient changes a parameter. Pure data: the state is kept elsewhere.
+        /// Rule by which a gradient changes a parameter. The rule is pure data, without state.
         #[non_exhaustive]
         #[derive(Clone, Copy, Debug, PartialEq)]
         #[cfg_attr(
@@ -127,7 +127,7 @@ macro_rules! all_rules {
                 }
             }
 
-            /// Returns true if a running norm is kept of each tensor, as one value of state.
+            /// Returns true if the rule keeps a running norm of each tensor, as one value of state.
             pub fn keeps_norm(&self) -> bool {
                 match self {
                     $(Self::$rule(rule) => rule.keeps_norm(),)*
@@ -135,7 +135,7 @@ macro_rules! all_rules {
                 }
             }
 
-            /// Returns true if the rule has a step of the rows of a sparse gradient alone.
+            /// Returns true if the rule can step only the rows of a sparse gradient.
             pub fn steps_rows(&self) -> bool {
                 match self {
                     $(Self::$rule(rule) => rule.steps_rows(),)*
@@ -161,7 +161,7 @@ macro_rules! all_rules {
                 self
             }
 
-            /// Returns torch's keys of the `f32` values of state that are kept for each parameter.
+            /// Returns torch's keys of the `f32` optimizer state of each parameter.
             pub fn moment_names(&self) -> &'static [&'static str] {
                 let names = match self {
                     $(Self::$rule(_) => <$rule as Rule>::MOMENTS,)*
@@ -186,7 +186,7 @@ macro_rules! all_rules {
                 }
             }
 
-            /// Refuses what torch's constructors refuse, and whatever is not a finite number in `f32`.
+            /// Refuses values that torch's constructors refuse, and values that are not finite in `f32`.
             ///
             /// # Errors
             ///
@@ -208,7 +208,7 @@ macro_rules! all_rules {
         impl StepConstants {
             /// Returns the constants of the step that follows `applied` applied steps: 0 for the first.
             ///
-            /// Skipped steps are not counted, so that a table of these over `applied` can be uploaded ahead of verdicts.
+            /// Skipped steps are not counted, so a table of constants by `applied` can be uploaded before verdicts are known.
             pub fn at(rule: &UpdateRule, applied: u64) -> Self {
                 match rule {
                     $(UpdateRule::$rule(rule) => Self(ConstantsOf::$rule(rule.constants(applied))),)*
@@ -242,7 +242,7 @@ macro_rules! all_rules {
                 }
             }
 
-            /// Returns the constants of a step in which the gradients of all parameters together have this norm.
+            /// Returns the constants of a step whose global gradient norm is this one.
             #[must_use]
             pub fn clipped(self, norm: f32) -> Self {
                 Self(match self.0 {
@@ -312,7 +312,7 @@ macro_rules! all_rules {
 for_each_rule!([rules]);
 
 impl UpdateRule {
-    /// Returns how many `f32` values of state are kept for each parameter.
+    /// Returns the number of moments of each parameter.
     pub fn moments(&self) -> usize {
         StepConstants::at(self, 0).moments()
     }
@@ -325,8 +325,8 @@ impl UpdateRule {
         !matches!(self, Self::Custom(_)) || self.has_rows_of_the_first()
     }
 
-    /// Returns true if every row is what a device makes of the first. The check compares a sample of counts: each power of two up to 2^40,
-    /// and one less.
+    /// Returns true if every row equals the one that a device computes from the first. The check compares a sample of counts: each power of two up to
+    /// 2^40, and one less.
     fn has_rows_of_the_first(&self) -> bool {
         let first: Row = StepConstants::at(self, 0).into();
         let mut sample = (0..=40).map(|power| 1_u64 << power).flat_map(|count| [count - 1, count]);
@@ -353,8 +353,8 @@ impl UpdateRule {
 
 /// Constants of one step, computed in `f64` and rounded once to `f32`.
 ///
-/// Here alone a rule's scalars meet `f32` tensors: a host loop takes these constants, and a device's table is filled with them, so
-/// that every backend starts from the same bits.
+/// This is the only place where a rule's scalars become `f32`: host loops take these constants, and device tables are filled with them, so every
+/// backend starts from the same bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepConstants(ConstantsOf);
 

@@ -16,14 +16,13 @@ pub struct NovoGrad {
     pub lr: f64,
     /// Shares of the running mean of gradients, and of their running norm, that a step keeps.
     pub betas: [f64; 2],
-    /// Added to the norm, so that it divides.
+    /// Added to the norm in the denominator.
     pub eps: f64,
     /// Added to the update, times the parameter, or to the gradient: see [`reg_inside_moment`](Self::reg_inside_moment).
     pub weight_decay: f64,
     /// Divides the mean by 1 - beta1^t, and the norm by sqrt(1 - beta2^t).
     pub bias_correction: bool,
-    /// Divides and decays each gradient before it is taken into the mean, as in the paper. Otherwise divides the mean, and
-    /// adds the decay to the update.
+    /// Divides and decays each gradient before it enters the mean, as in the paper. Otherwise divides the mean, and adds the decay to the update.
     pub reg_inside_moment: bool,
     /// Takes 1 - beta1 of each gradient into the mean; all of it otherwise.
     pub grad_averaging: bool,

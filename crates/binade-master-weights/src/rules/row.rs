@@ -10,8 +10,8 @@ pub(super) fn padded(constants: &[f32]) -> Row {
     row
 }
 
-/// Returns the row of a rule that steps by norms of whole tensors. One kernel steps by all of these, and tells them apart by the last
-/// constant: 1 for LAMB, 2 for `NovoGrad`, 3 for LARS.
+/// Returns the row of a rule that steps by norms of whole tensors. One kernel steps by all of these, and distinguishes them by the last constant: 1
+/// for LAMB, 2 for `NovoGrad`, 3 for LARS.
 pub(super) fn of_kind(kind: u8, constants: &[f32]) -> Row {
     let mut row = padded(constants);
     row[15] = kind.into();

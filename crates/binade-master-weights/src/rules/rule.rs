@@ -2,7 +2,7 @@
 
 use super::{Correction, Norms, Row, RuleError};
 
-/// Update rule: its hyper-parameters, and what a configuration and a device have to know of it.
+/// Update rule: its hyper-parameters, and its properties for configurations and devices.
 pub(super) trait Rule {
     /// Constants of one step.
     type Constants: Constants;
@@ -11,12 +11,12 @@ pub(super) trait Rule {
 
     fn validate(&self) -> Result<(), RuleError>;
 
-    /// Returns true if a running norm is kept of each tensor.
+    /// Returns true if the rule keeps a running norm of each tensor.
     fn keeps_norm(&self) -> bool {
         false
     }
 
-    /// Returns true if an element without a gradient stays as it is, or the rule leaves such rows alone.
+    /// Returns true if elements without a gradient, or rows of them, stay unchanged.
     fn steps_rows(&self) -> bool {
         false
     }
@@ -26,7 +26,7 @@ pub(super) trait Rule {
         [0.0; 3]
     }
 
-    /// Returns the correction by which the constants depend on the count of steps, if they do.
+    /// Returns the correction through which the constants depend on the count of steps, if any.
     fn correction(&self) -> Option<Correction> {
         None
     }
@@ -40,8 +40,8 @@ pub(super) trait Constants: Copy {
     /// Returns how many moments the step reads and writes.
     fn moments(&self) -> usize;
 
-    /// Moves an element by its gradient, unscaled and clipped. Returns true if there was something to add: the last product of the
-    /// rule, which is added to the parameter, or a decay of its own.
+    /// Moves an element by its gradient, unscaled and clipped. Returns true if the update was not zero: the rule's last product, which is added to
+    /// the parameter, or a separate decay.
     fn element(&self, grad: f32, element: &mut ElementState) -> bool;
 
     /// Returns the row of a device's table.
@@ -58,7 +58,7 @@ pub(super) trait Constants: Copy {
         [0.0; 2]
     }
 
-    /// Returns the constants with the norms of their tensor, and moves its running norm where one is kept.
+    /// Returns the constants with the norms of their tensor, and updates its running norm if there is one.
     fn measured(self, _norms: Norms, _kept: &mut f32) -> Self {
         self
     }

@@ -8,7 +8,7 @@ pub(super) fn not_negative(name: &'static str, value: f64) -> Result<(), RuleErr
     need(value >= 0.0, name, value, "a finite number, 0 or above")
 }
 
-/// Checks that a step, which computes in `f32`, has a finite number of it.
+/// Checks that the number is finite in `f32`, the type of a step.
 pub(super) fn finite(name: &'static str, value: f64) -> Result<(), RuleError> {
     need(value.is_finite(), name, value, "a finite number")?;
     need(round(value).is_finite(), name, value, "finite in f32, which steps compute in")

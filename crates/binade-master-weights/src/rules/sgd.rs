@@ -55,7 +55,7 @@ step_constants! {
         negative_lr: f32,
         /// `weight_decay`; at 0 the parameter is not read for it.
         weight_decay: f32,
-        /// `momentum`; at 0 there is no buffer.
+        /// `momentum`; without a buffer if it is 0.
         momentum: f32,
         /// 1 - dampening
         undamped: f32,

@@ -9,7 +9,7 @@ pub(super) fn update<C: Constants>(
     params: &mut [f32],
     [first, second, third]: [&mut [f32]; 3],
 ) {
-    // Loops of their own, so that a rule without a moment has no iterator for it.
+    // Separate loops, so that a rule without a moment has no iterator for it.
     let each = params.iter_mut().zip(grads);
     match constants.moments() {
         0 => {

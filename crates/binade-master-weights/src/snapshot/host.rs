@@ -1,4 +1,4 @@
-//! Snapshots of what hosts keep.
+//! Snapshots of state in host memory.
 
 use super::{ParameterSpec, SavedParameter, StateKind};
 use crate::{HostMasters, HostParamState, Master};
@@ -7,14 +7,14 @@ use half::bf16;
 use std::{slice, sync::Arc};
 
 impl HostMasters {
-    /// The forms of a parameter of type and shape `value` and of what is kept for it.
+    /// Returns the types and shapes of a parameter of the form `value` and of its state.
     pub fn spec(&self, name: &Arc<str>, value: TensorSpec) -> ParameterSpec {
         let kept =
             self.kinds(name).map(|(slot, kind)| (kind, kind.spec(slot.stored, &value.shape)));
         ParameterSpec { name: name.clone(), kept: kept.collect(), value }
     }
 
-    /// A parameter, whose elements are `value`, with what is kept for it.
+    /// Returns the parameter with elements `value`, and its state.
     pub fn saved(&self, name: &Arc<str>, value: RawTensor) -> SavedParameter {
         let shape = &value.spec().shape;
         let raw = |(slot, kind): (&HostParamState, StateKind)| {
@@ -25,7 +25,7 @@ impl HostMasters {
         SavedParameter { name: name.clone(), value, applied, kept }
     }
 
-    /// All that is kept for a parameter, whether or not it has elements.
+    /// Returns all kinds of state of a parameter, whether or not it has elements.
     fn kinds(&self, name: &str) -> impl Iterator<Item = (&HostParamState, StateKind)> {
         let id = self.id(name);
         let kept = id.and_then(|id| self.slot(id).zip(self.rule(id))).into_iter();
@@ -40,7 +40,7 @@ impl HostMasters {
         })
     }
 
-    /// Puts back what was kept for a parameter. It has been held to [`spec`](Self::spec).
+    /// Restores a parameter's state, which was checked against [`spec`](Self::spec).
     pub fn put(&mut self, saved: &SavedParameter) {
         let Some((_, slot)) = self.id(&saved.name).and_then(|id| self.next(id)) else { return };
         for (kind, raw) in &saved.kept {
@@ -65,7 +65,7 @@ impl Master {
 }
 
 impl HostParamState {
-    /// Returns the little-endian bytes of what is kept as `kind`.
+    /// Returns the little-endian bytes of the state `kind`.
     fn state(&self, kind: StateKind) -> Vec<u8> {
         match (kind, &self.master) {
             (StateKind::Master, Master::Copy(values)) => bytes(values, f32::to_le_bytes),
@@ -89,7 +89,7 @@ impl HostParamState {
         }
     }
 
-    /// Puts back what [`state`](Self::state) gave.
+    /// Restores the output of [`state`](Self::state).
     fn restore(&mut self, kind: StateKind, bytes: &[u8]) {
         match (kind, &mut self.master) {
             (StateKind::Master, Master::Copy(values)) => fill(values, bytes, f32::from_le_bytes),

@@ -24,7 +24,7 @@ pub enum StateKind {
     /// A moment, counted from 0 in the rule's order: momentum for SGD; mean, mean of squares and the largest of these for
     /// Adam.
     Moment(u8),
-    /// A moment that is kept in bf16, counted as [`Moment`](Self::Moment) is.
+    /// A moment stored in bf16, numbered like [`Moment`](Self::Moment).
     Bf16Moment(u8),
 }
 
@@ -57,7 +57,7 @@ impl StateKind {
         NAMES.iter().find(|(kind, _)| *kind == self).map_or("moment", |(_, name)| name)
     }
 
-    /// Its elements for each of the parameter's; `None` if it has one form whatever the parameter's shape.
+    /// Its elements for each of the parameter's; Returns `None` if its form does not depend on the parameter's shape.
     pub fn width(self) -> Option<usize> {
         let elements = |len| self.spec(DType::F32, &[len]).elements();
         elements(1).filter(|_| elements(0) == Some(0))

@@ -1,4 +1,4 @@
-//! A device's parameters and optimizer state as bytes, and back: what a checkpoint is made of.
+//! A device's parameters and optimizer state as bytes, and back: the content of a checkpoint.
 
 mod host;
 mod kind;
@@ -22,11 +22,11 @@ pub struct SavedParameter {
     pub value: RawTensor,
     /// Steps applied to it.
     pub applied: u64,
-    /// Its master and moments, or what the store keeps in their place.
+    /// Its master, or the store's replacement of it, and its moments.
     pub kept: Vec<(StateKind, RawTensor)>,
 }
 
-/// The types and shapes of a [`SavedParameter`], which a device knows without reading a value.
+/// Types and shapes of a [`SavedParameter`], which a device knows without reading values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParameterSpec {
     /// Its name.
@@ -50,7 +50,7 @@ pub struct ParameterSpec {
 /// * `export_f32` gives parameters in the optimizer's order, elements in row-major order.
 /// * A tensor that tells no shape is of one axis.
 pub trait Snapshot: MasterWeights {
-    /// The types and shapes of what `save` gives, in the parameters' order.
+    /// Returns the types and shapes of the result of `save`, in the parameters' order.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ pub trait Snapshot: MasterWeights {
         masters: &Self::Masters,
     ) -> Result<Vec<ParameterSpec>, Self::Error>;
 
-    /// Every parameter with all that is kept for it, in the parameters' order.
+    /// Returns every parameter with its state, in the parameters' order.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ pub trait Snapshot: MasterWeights {
         masters: &Self::Masters,
     ) -> Result<Vec<SavedParameter>, Self::Error>;
 
-    /// Puts back what `save` gave, in whatever order.
+    /// Restores the output of `save`, in any order.
     ///
     /// # Errors
     ///
@@ -84,7 +84,7 @@ pub trait Snapshot: MasterWeights {
         saved: &[SavedParameter],
     ) -> Result<(), LoadError<Self::Error>>;
 
-    /// Every parameter's `f32` values, whatever it is stored in: the content of a checkpoint for other programs.
+    /// Returns every parameter's `f32` values, whatever its storage type: the content of a checkpoint for other programs.
     ///
     /// # Errors
     ///

@@ -14,18 +14,18 @@ impl<D: Snapshot> MasterOptimizer<D> {
         self.device().save(&self.params, self.masters())
     }
 
-    /// Checks that [`load`](Self::load) would take `saved`.
+    /// Checks that [`load`](Self::load) would accept `saved`.
     ///
     /// # Errors
     ///
-    /// What it would refuse.
+    /// The errors of `load`.
     pub fn check_load(&self, saved: &[SavedParameter]) -> Result<(), LoadError<D::Error>> {
         let specs = self.device().specs(&self.params, self.masters()).map_err(LoadError::Device)?;
         check_saved_slices(&specs, saved, |name, elements| self.device().slice(name, elements))?;
         Ok(())
     }
 
-    /// Puts back what [`save`](Self::save) gave. The configuration is not part of it.
+    /// Restores the output of [`save`](Self::save). The configuration is not part of it.
     ///
     /// # Errors
     ///

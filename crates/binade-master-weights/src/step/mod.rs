@@ -1,16 +1,15 @@
-//! The arithmetic of a step on plain slices: the one that every host path uses and every kernel repeats.
+//! Arithmetic of a step on plain slices. Every host path uses it, and every kernel repeats it.
 //!
-//! One function in each rule's file is the whole of it for one element; the rest lends them slices. `mul_add`
-//! stands exactly where PyTorch's CPU loops contract a product and a sum into one rounding (`_single_tensor_sgd`,
-//! `_single_tensor_adam` of 2.15), and nowhere else, so that results agree with torch's to the bit, given a square
-//! root that is rounded correctly.
+//! One function in each rule's file computes one element; the rest lends it slices. `mul_add` stands exactly where PyTorch's CPU loops contract a
+//! product and a sum into one rounding (`_single_tensor_sgd`, `_single_tensor_adam` of 2.15), and nowhere else, so that results agree with torch's to
+//! the bit, given a square root that is rounded correctly.
 //!
 //! Everything is `#[inline(always)]`, so that a caller can put it under a `#[target_feature]` of its own: without
 //! hardware FMA, `mul_add` is a function call for each element, with the same result. Such a function must call [`step`]
 //! itself, or by functions that are `#[inline(always)]` too: a closure that is passed to it may be compiled apart, without its
 //! features.
 //!
-//! Whether a step is taken at all is decided before: nothing here looks at flags.
+//! The caller decides whether a step is skipped: nothing here reads flags.
 //!
 //! ```
 //! use binade_master_weights::step::{Factor, Params, Slices, step};
@@ -49,7 +48,7 @@ pub(crate) use params::{lower, of_compensation, of_remainder};
 pub use slices::{LengthError, Slices};
 use slices::{NORMS, same};
 
-/// Factors that turn a stored gradient into the one that is stepped with.
+/// Factors that turn a stored gradient into an unscaled and clipped one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Factor {
     /// The reciprocal of the scale the gradient was made with.
@@ -59,7 +58,7 @@ pub struct Factor {
 }
 
 impl Factor {
-    /// Leaves gradients as they are.
+    /// Leaves gradients unchanged.
     pub const ONE: Self = Self { inverse: 1.0, clip: 1.0 };
 
     /// Unscales, then clips: two roundings, as torch's two passes. A factor of 1 changes no bit of any number.
@@ -72,9 +71,9 @@ impl Factor {
 /// Elements worked on at once: few enough that parameters, widened, stay in the cache.
 const BLOCK: usize = 256;
 
-/// Takes one step: widens and unscales gradients, updates moments and parameters, and saves what the store keeps.
+/// Applies one step: widens and unscales gradients, updates moments and parameters, and saves the store's data.
 ///
-/// Elements are independent, so that slices may be split in any way among threads with the same result.
+/// Elements are independent, so slices may be split among threads in any way with the same result.
 ///
 /// # Errors
 ///
@@ -99,8 +98,8 @@ pub fn step<G: Element, C: Element>(
     Ok(())
 }
 
-/// Measures a tensor for a rule whose step needs its norms, and moves the moments where the rule does so before it knows the norms.
-/// Parameters stay as they are. [`StepConstants::measured`] takes the sums, and returns the constants that [`step`] takes.
+/// Measures a tensor for a rule whose step needs its norms, and moves the moments where the rule does so before it knows the norms. Parameters are
+/// unchanged. [`StepConstants::measured`] takes the sums, and returns the constants that [`step`] takes.
 ///
 /// A tensor may be split at multiples of 256 elements: the sums of its parts are then appended in the order of elements.
 ///

@@ -1,4 +1,4 @@
-//! Parameters with what their store keeps of them: opened for a step, and saved after it.
+//! Parameters with their store's data: opened for a step, and saved after it.
 
 use super::slices::{LengthError, cut, same};
 use crate::stores::{
@@ -19,13 +19,13 @@ pub enum Params<'a, C> {
         /// Parameters, each its master to nearest even.
         low: &'a mut [C],
     },
-    /// Parameters of which nothing else is kept.
+    /// Parameters without additional data.
     Bare(&'a mut [C]),
     /// Parameters with the lower halves of their masters ([`remainder`]).
     Remainder {
         /// Parameters: `bf16`.
         low: &'a mut [C],
-        /// Low bits that the parameters lack.
+        /// Low bits of the masters, which the parameters do not hold.
         remainder: &'a mut [u16],
     },
     /// Parameters that are rounded by chance ([`stochastic`]).
@@ -95,8 +95,8 @@ impl<'a, C: Element> Params<'a, C> {
         }
     }
 
-    /// The `f32` values that a step starts from, and what [`save`](Self::save) is to be called on once they have been
-    /// stepped. They are lent where they are kept as such, and written to `scratch` elsewhere, which has as many places.
+    /// Returns the `f32` values that a step starts from, and the value to call [`save`](Self::save) on after the step. Values that are stored in
+    /// `f32` are lent; others are written to `scratch`, which must have the same length.
     #[inline(always)]
     pub(super) fn open<'b>(self, scratch: &'b mut [f32]) -> (&'b mut [f32], Self)
     where
@@ -130,11 +130,11 @@ impl<'a, C: Element> Params<'a, C> {
         }
     }
 
-    /// Stores what a step made of the values.
+    /// Stores the values after a step.
     #[inline(always)]
     pub(super) fn save(self, values: &[f32]) {
         match self {
-            // Stepped where it is kept.
+            // Stepped in place.
             Self::Own(_) => {}
             Self::Copy { low, .. } | Self::Bare(low) => C::narrow(values, low),
             Self::Remainder { low, remainder } => {
@@ -158,7 +158,7 @@ impl<'a, C: Element> Params<'a, C> {
         }
     }
 
-    /// Holds every length to that of the parameters.
+    /// Checks that every length equals that of the parameters.
     pub(super) fn check(&self) -> Result<(), LengthError> {
         let expected = self.len();
         match self {

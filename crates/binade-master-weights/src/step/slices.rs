@@ -1,17 +1,17 @@
-//! The slices that a step works on, and what has to be true of their lengths.
+//! Slices that a step works on, and the check of their lengths.
 
 use super::Params;
 use binade_core::{Element, Error, ErrorKind};
 use std::fmt;
 
-/// One parameter tensor, or a piece of one, with all that belongs to it.
+/// One parameter tensor, or a piece of one, with its gradients and state.
 #[derive(Debug)]
 pub struct Slices<'a, G, C> {
-    /// Gradients, still scaled if the factor says so.
+    /// Gradients, scaled if the factor unscales them.
     pub grads: &'a [G],
     /// Parameters, and their masters if there are any.
     pub params: Params<'a, C>,
-    /// Moments in the rule's order; those that the rule does not keep are empty.
+    /// Moments in the rule's order; those that the rule does not have are empty.
     pub moments: [&'a mut [f32]; 3],
 }
 
@@ -41,7 +41,7 @@ impl<G, C: Element> Slices<'_, G, C> {
         (head, Self { grads: later_grads, params: later_params, moments })
     }
 
-    /// Holds every length to that of the parameters.
+    /// Checks that every length equals that of the parameters.
     pub(super) fn check(&self, moments: usize) -> Result<(), LengthError> {
         let expected = self.params.len();
         same("gradients", self.grads.len(), expected)?;
@@ -69,7 +69,7 @@ pub(super) fn same(what: &'static str, got: usize, expected: usize) -> Result<()
 /// A slice that does not go with the parameters, or norms that the step needs and that were not measured.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub struct LengthError {
-    /// Which slice.
+    /// Name of the slice.
     pub what: &'static str,
     /// Its length.
     pub got: usize,

@@ -1,4 +1,4 @@
-//! The master as a sum of two: the parameter, and beside it, in the same type, what rounding the parameter cut off.
+//! Master as a sum of two numbers of one type: the parameter, and a compensation, the part that rounding the parameter cut off.
 //!
 //! After Kahan (Further remarks on reducing truncation errors, Communications of the ACM 8(1), 1965), and for weights in
 //! `bf16` after Zamirai, Zhang, Aberger and De Sa (Revisiting `BFloat16` training, arXiv 2010.06192, algorithm 2). A step
@@ -18,8 +18,7 @@
 //! What it keeps: 17 bits of significand beside `bf16` and 23 beside `f16`, more where the parts are far apart. No `f16` is
 //! finer than 2^-24, so that `f16` parameters below 2^-13 have nothing to be compensated with.
 //!
-//! A parameter that overflows is infinite and stays so: its compensation is 0, since infinity less infinity is no number.
-//! A NaN stays NaN.
+//! A parameter that overflows is infinite and stays so: its compensation is 0, since infinity minus infinity is NaN. A NaN stays NaN.
 
 use binade_core::Element;
 

@@ -1,7 +1,7 @@
-//! Where the `f32` value of a low-precision parameter is kept between steps, and what each way computes.
+//! Stores: ways to keep the `f32` value of a low-precision parameter between steps.
 //!
-//! A store is a pair of functions: one gives the `f32` value that a step starts from, the other puts back what the step
-//! made of it. The step between is the same for all, and every backend repeats these bit for bit.
+//! A store is a pair of functions: one returns the `f32` value that a step starts from, the other stores the step's result. The step between is the
+//! same for all, and every backend repeats these bit for bit.
 //!
 //! | [`MasterStore`] | bytes beside the parameter | keeps | the parameter is |
 //! |---|---|---|---|
@@ -29,30 +29,30 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum MasterStore {
-    /// In an `f32` copy of its own: 4 bytes a parameter.
+    /// In a separate `f32` copy: 4 bytes a parameter.
     #[default]
     Copy,
     /// Nowhere: each step widens the parameter and rounds it back, and an update smaller than half a unit in its last
     /// place is lost. Apex's O3; a baseline for speed, not for training.
     NoMaster,
-    /// In the sixteen bits that a `bf16` parameter lacks: 2 bytes a parameter, and not a bit is lost. See [`remainder`].
-    /// For `bf16` parameters alone: in `f16` the two halves of an `f32` do not meet.
+    /// In the parameter and the sixteen bits that `bf16` cuts off: 2 more bytes a parameter, and no bit is lost. See [`remainder`]. This works only
+    /// for `bf16` parameters: an `f16` is not the upper half of an `f32`.
     Remainder,
     /// Nowhere: each step widens the parameter and rounds it up or down by chance, so that small updates add up on
     /// average. See [`stochastic`].
     Stochastic {
-        /// Of the run: the same seed gives the same run.
+        /// Seed of the run: the same seed gives the same run.
         seed: u64,
     },
-    /// In a compensation of the parameter's own type, which holds what rounding cut off: 2 bytes a parameter, and
-    /// 17 bits of the master beside bf16, 23 beside f16.
+    /// In a compensation of the parameter's type, which holds the part that rounding cut off: 2 bytes a parameter, and 17 bits of the master beside
+    /// bf16, 23 beside f16.
     Kahan,
-    /// In an `f16` copy with an exponent a tensor: 2 bytes a parameter, and lossy. See [`scaled`].
+    /// In an `f16` copy with one exponent per tensor: 2 bytes a parameter, and lossy. See [`scaled`].
     ScaledF16,
 }
 
 impl MasterStore {
-    /// Bytes kept beside one element that is stored as `stored`, but for one exponent a tensor.
+    /// Returns the bytes kept in addition to one element stored as `stored`, without the exponent per tensor.
     pub(crate) fn bytes_beside(self, stored: DType) -> usize {
         match self {
             _ if stored == DType::F32 => 0,
@@ -70,8 +70,8 @@ impl MasterStore {
         }
     }
 
-    /// `values` so that rounding them to `stored`, to nearest even, gives the parameters that this store begins with:
-    /// for all but [`Remainder`](Self::Remainder) the values themselves.
+    /// Returns values whose rounding to `stored`, to nearest even, gives the first parameters of this store. For every store except
+    /// [`Remainder`](Self::Remainder) they are `values` themselves.
     pub fn before_lowering(self, values: &[f32], stored: DType) -> Cow<'_, [f32]> {
         if self != Self::Remainder || stored != DType::BF16 {
             return Cow::Borrowed(values);

@@ -1,4 +1,4 @@
-//! The master in two halves: the upper is the `bf16` parameter, the lower sixteen bits are kept beside it.
+//! Master in two halves: the `bf16` parameter is the upper one, and a remainder holds the lower sixteen bits.
 //!
 //! With `bits` those of the master, in wrapping integers:
 //!
@@ -8,17 +8,16 @@
 //! master    = ((copy - (remainder >> 15)) << 16) | remainder
 //! ```
 //!
-//! The upper half of the remainder says whether the copy was rounded up, so that nothing is lost. That is so because ties
-//! go away from zero: rounded to nearest even, a tie's copy may have been rounded up or not, and no sixteen bits beside it
-//! can tell (Apex keeps remainders under a nearest-even copy and gets such masters wrong: its issue 1842).
+//! A remainder of `0x8000` or more means that the copy was rounded up, so nothing is lost. This holds because ties go away from zero: rounded to
+//! nearest even, a tie's copy may have been rounded up or not, and no sixteen bits beside it can tell (Apex keeps remainders under a nearest-even
+//! copy and gets such masters wrong: its issue 1842).
 //!
 //! * Every master that is a number or an infinity comes back bit for bit. The copy differs from the nearest even one on
 //!   exact ties alone, by one unit in its last place.
 //! * A master from `0x7f7f_8000` up, half a unit above the largest `bf16`, has an infinite copy, as it has when rounded to
 //!   nearest even; the master itself stays finite and comes back.
 //! * A NaN comes back as a quiet NaN with the upper half of its payload: carried into the exponent it could be a number.
-//! * The halves belong together. Whoever writes to a parameter between steps changes the master's upper half alone, and
-//!   starts a new optimizer instead.
+//! * The halves belong together. A write to a parameter between steps changes only the master's upper half: start a new optimizer instead.
 
 /// The parameter's bits and the remainder of a master.
 #[inline(always)]

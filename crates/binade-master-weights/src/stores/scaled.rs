@@ -1,13 +1,12 @@
 //! The master in `f16`, times a power of two that a tensor shares: half the bytes of an `f32` copy, and lossy.
 //!
-//! `TransformerEngine`'s `FusedAdam` keeps such masters (`master_weight_dtype=torch.float16`), with a scale of any value;
-//! here it is a power of two, so that scaling itself rounds nothing.
+//! `TransformerEngine`'s `FusedAdam` keeps such masters (`master_weight_dtype=torch.float16`), with a scale of any value; here the scale is a power
+//! of two, so scaling does not round.
 //!
-//! The exponent follows from the values and from nothing before them: the largest finite magnitude comes to lie within
-//! 2^14 and 2^15, half of where `f16` ends. It is chosen again after every step, from all that the step made; a maximum
-//! has no order, so that threads and blocks do not show. A step therefore runs on an `f32` copy that lives as long as it
-//! does: 4 bytes for each element of the parameters that are being stepped. A tensor whose largest value is below 2^-111
-//! lies lower: no exponent is above 125, which is as far as scaling can be undone exactly.
+//! The exponent follows from the values and from nothing before them: the largest finite magnitude comes to lie within 2^14 and 2^15, half of where
+//! `f16` ends. It is chosen again after every step, from the maximum of all results; a maximum does not depend on the division into threads and
+//! blocks. A step therefore runs on an `f32` copy that lives as long as it does: 4 bytes for each element of the parameters that are being stepped. A
+//! tensor whose largest value is below 2^-111 lies lower: no exponent is above 125, which is as far as scaling can be undone exactly.
 //!
 //! * Kept: the range of `f32` as a whole, whatever the binades a tensor lives in; 11 bits of significand for values down to
 //!   2^-28 of the tensor's largest, three more than `bf16` has.
@@ -17,7 +16,7 @@
 
 use half::f16;
 
-/// Where the largest magnitude comes to lie: between 2 to this and its double.
+/// Exponent of the largest magnitude after scaling: it lies between 2 to this and twice that.
 const TOP: i32 = 14;
 
 /// Exponents for which scaling down is exact too: products are multiples of 2^-24-125, the smallest `f32`.
@@ -39,14 +38,14 @@ fn binade(x: f32) -> i32 {
     (x.to_bits() >> 23).cast_signed().max(1) - BIAS
 }
 
-/// The bits that `value` is kept as.
+/// Returns the stored bits of `value`.
 #[inline(always)]
 #[must_use]
 pub fn pack(value: f32, exponent: i32) -> u16 {
     f16::from_f32(value * power(exponent)).to_bits()
 }
 
-/// The value that is kept as `bits`.
+/// Returns the value of the stored `bits`.
 #[inline(always)]
 #[must_use]
 pub fn unpack(bits: u16, exponent: i32) -> f32 {

@@ -1,15 +1,15 @@
-//! Stochastic rounding in place of a master: a step's result is rounded up with the probability of its cut-off part, so that updates too small for
-//! sixteen bits add up on average.
+//! Stochastic rounding instead of a master: a step's result is rounded up with the probability of its cut-off part, so updates too small for sixteen
+//! bits add up on average.
 //!
 //! The random word of an element is [`binade_core::stochastic::bits`] of the configuration's seed, the parameter's number, the
 //! steps applied to the parameter before this one (modulo 2^32) and the element's row-major index, and nothing else:
 //! neither threads nor blocks show in the result. Skipped steps draw nothing.
 //!
-//! A parameter's number is its place in the set that its optimizer was started with; those that join later are numbered
-//! on. It is kept with the parameter's state, so that a run goes on with the same words wherever it is loaded.
+//! A parameter's number is its place in the optimizer's first set; the numbers of later parameters follow. The number is saved with the parameter's
+//! state, so a loaded run continues with the same words.
 //!
-//! The parameter that a step starts from is widened, exactly. The first lowering, from `f32`, rounds to nearest even.
-//! What overflows becomes infinite, as with every store.
+//! The parameter that a step starts from is widened, exactly. The first lowering, from `f32`, rounds to nearest even. A value that overflows becomes
+//! infinite, as with every store.
 
 use binade_core::{Element, cast::OnOverflow::NonFinite, stochastic};
 
