@@ -1,4 +1,4 @@
-//! How the scale moves: a rule that is data, and one pure function that every device repeats.
+//! Update of the loss scale: a rule, which is data, and one pure function that every device repeats.
 
 mod error;
 mod log_max;
@@ -18,7 +18,7 @@ pub use tolerance::Tolerance;
 
 /// Rule that updates the loss scale.
 ///
-/// Constructors take factors (`65536.0`), which are powers of two; fields hold exponents (`16`), and are named so.
+/// Constructors take factors (`65536.0`), which are powers of two; fields hold exponents (`16`), as their names say.
 ///
 /// Data rather than a trait: a kernel can take it as an argument, a checkpoint can hold it, and a captured graph can
 /// replay it. A rule that it cannot express resolves each outcome and calls
@@ -66,9 +66,9 @@ pub struct LossScale {
     /// The highest scale is `2^max_exponent`.
     #[cfg_attr(feature = "serde", serde(rename = "max"))]
     pub max_exponent: i32,
-    /// Skips in a row after which the run has diverged.
+    /// Number of consecutive skips after which the run has diverged.
     pub patience: u32,
-    /// Which overflows back off.
+    /// Overflows that back off.
     #[cfg_attr(feature = "serde", serde(default))]
     pub tolerance: Tolerance,
     /// Predicts the scale from the largest gradients, where there is one.
@@ -77,7 +77,7 @@ pub struct LossScale {
 }
 
 impl LossScale {
-    /// From 2^16, twofold up after 2000 good steps, twofold down at each overflow; within [1, 2^24].
+    /// Starts at 2^16, doubles after 2000 good steps, halves at each overflow, and stays within [1, 2^24].
     ///
     /// The first four numbers are `torch.amp.GradScaler`'s defaults; the ceiling is Apex's `max_loss_scale`, the floor
     /// tf-keras's, and the patience outlasts the way from the ceiling to the floor.
@@ -151,8 +151,8 @@ impl LossScale {
     ///
     /// # Errors
     ///
-    /// [`LossScaleError::Factor`] for a limit that is no power of two between 2^-126 and 2^126, and
-    /// [`LossScaleError::Limits`] if the lower is above the higher.
+    /// [`LossScaleError::Factor`] for a limit that is not a power of two between 2^-126 and 2^126, and [`LossScaleError::Limits`] if the lower is
+    /// above the higher.
     pub fn with_limits(self, min: f32, max: f32) -> Result<Self, LossScaleError> {
         let (min_exponent, max_exponent) = (exponent(min)?, exponent(max)?);
         if min_exponent > max_exponent {
@@ -168,7 +168,7 @@ impl LossScale {
         Self { patience: skips, ..self }
     }
 
-    /// Backs off at those overflows that `tolerance` does not let pass.
+    /// Backs off only at the overflows that `tolerance` does not tolerate.
     #[must_use]
     pub const fn with_tolerance(self, tolerance: Tolerance) -> Self {
         Self { tolerance, ..self }
@@ -186,7 +186,7 @@ impl LossScale {
     }
 }
 
-/// Of a power of two in reach.
+/// Returns the exponent of a power of two within the limits of a scale.
 fn exponent(factor: f32) -> Result<i32, LossScaleError> {
     let state = ScaleState::import(factor).filter(ScaleState::is_exact);
     state.map(|state| state.exponent).ok_or(LossScaleError::Factor(factor))

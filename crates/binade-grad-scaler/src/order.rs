@@ -134,7 +134,7 @@
 //!
 //! # Updating before the step
 //!
-//! `update` takes the step it is due for.
+//! `update` takes the step as its argument.
 //!
 #![doc = order!(
     "let grads = scaler.scale(&loss)?.backward(backward)?.unscale()?;"
@@ -180,9 +180,8 @@
 //!
 //! # Forgetting the update
 //!
-//! With `unused_must_use` denied, a step that is bound to no name does not compile. One that is bound and never reaches `update`
-//! does, with a warning of an unused variable, and the next `scale` is an error:
-//! [`NeverUpdated`](binade_core::OrderError::NeverUpdated).
+//! With `unused_must_use` denied, a step that is bound to no name does not compile. A step that is bound but never reaches `update` compiles with a
+//! warning of an unused variable, and the next `scale` is an error: [`NeverUpdated`](binade_core::OrderError::NeverUpdated).
 //!
 #![doc = order!(
     "let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;"
@@ -194,7 +193,7 @@
 //!
 //! # Forgetting the outcome
 //!
-//! Whoever does not want to know whether the step ran says so.
+//! A program that does not need the outcome must discard it explicitly.
 //!
 #![doc = order!(
     "let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;"
@@ -218,7 +217,7 @@
 //!
 //! # Dropping what an outcome says
 //!
-//! Divergence would be silent in it: a step that is resolved is looked at.
+//! Divergence would be silent otherwise: a resolved step must be used.
 //!
 #![doc = order!(
     "let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;"
@@ -231,7 +230,7 @@
 //!
 //! # Resolving twice
 //!
-//! An outcome is read once: whoever needs it again keeps what it said.
+//! An outcome is read once: keep the result if you need it again.
 //!
 #![doc = order!(
     "let step = scaler.scale(&loss)?.backward(backward)?.unscale()?.step(&mut optimizer)?;"

@@ -33,7 +33,7 @@ impl Step {
         }
     }
 
-    /// The report of a run that goes on, skipped step or not; divergence is an error.
+    /// Returns the report if the run can continue, skipped step or not; divergence is an error.
     ///
     /// # Errors
     ///
@@ -50,7 +50,7 @@ impl Step {
         matches!(self, Self::Applied(_))
     }
 
-    /// The particulars, whatever happened.
+    /// Returns the report of a step, whether applied, skipped or diverged.
     pub fn report(&self) -> &StepReport {
         match self {
             Self::Applied(report) | Self::Skipped(report) | Self::Diverged(report) => report,
@@ -60,12 +60,12 @@ impl Step {
 
 /// Report of an iteration.
 ///
-/// It is an error too, for loops that end on divergence with `Err(report.into())`. `Debug` gives the same words as
-/// `Display`, since they are what `main` prints of an error.
+/// It is an error too, for loops that end on divergence with `Err(report.into())`. `Debug` gives the same text as `Display`, since `main` prints an
+/// error by `Debug`.
 #[derive(Clone)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct StepReport {
-    /// One for each optimizer, in the order they were joined.
+    /// Summaries of the optimizers' steps, in the order in which they were joined.
     pub steps: Vec<StepSummary>,
     /// The scale after the update; `factor_before` is in it.
     pub scale: ScaleState,
@@ -109,8 +109,8 @@ impl StepReport {
         parts.or_else(|| self.steps.iter().find_map(|step| step.verdict.overflow.as_ref()))
     }
 
-    /// Trainable parameters that backward gave no gradient in some batch, in order, each as often as it was missing. One
-    /// that a window's sum lacks since its micro-batches were left out is not among them.
+    /// Trainable parameters that backward gave no gradient in some batch, in order, each as often as it was missing. The list excludes parameters
+    /// whose gradient a window's sum lacks only because micro-batches were left out.
     pub fn missing(&self) -> impl Iterator<Item = &Arc<str>> {
         self.parts().filter(|part| !part.is_sum()).flat_map(|part| &part.finding.missing)
     }

@@ -1,4 +1,4 @@
-//! Clipping by groups: each group of parameters by a norm of its own.
+//! Clipping by groups: each group of parameters by its own norm.
 
 use crate::Norm;
 use binade_core::TrainError;
@@ -19,14 +19,14 @@ use std::{collections::HashMap, sync::Arc};
 pub struct ClipGroup {
     /// Their names.
     pub parameters: Vec<String>,
-    /// Which norm.
+    /// Norm of the group.
     pub norm: Norm,
     /// Largest norm after the clip.
     pub max: f32,
 }
 
 impl ClipGroup {
-    /// `parameters`, clipped together so that their `norm` is at most `max`.
+    /// Creates a group of `parameters`, clipped together so that their `norm` is at most `max`.
     pub fn new<S: Into<String>>(
         parameters: impl IntoIterator<Item = S>,
         norm: Norm,
@@ -45,8 +45,7 @@ impl ClipGroup {
     ///
     /// # Errors
     ///
-    /// The first limit that is no positive number; the first parameter that is named twice; the first that is not among
-    /// `names`.
+    /// The first limit that is not a positive number; the first parameter that is named twice; the first that is not among `names`.
     pub fn places<'n>(
         groups: &[Self],
         names: impl IntoIterator<Item = &'n str>,

@@ -4,7 +4,7 @@ use crate::ScaleStore;
 
 /// Device that unscales gradients and checks that they are finite.
 ///
-/// This is the device's side; what a training loop holds is a [`Scaler`](crate::Scaler). Losses are scaled by [`Loss`](crate::Loss).
+/// A device implements this; a training loop holds a [`Scaler`](crate::Scaler). Losses are scaled by [`Loss`](crate::Loss).
 ///
 /// # For implementers
 ///
@@ -72,11 +72,11 @@ use crate::ScaleStore;
 /// # Ok::<(), TrainError>(())
 /// ```
 pub trait GradScaler: ScaleStore {
-    /// Looks at every gradient in one pass, divides them by `scale` now or later, and tells what it found.
+    /// Checks every gradient in one pass, divides them by `scale` now or later, and returns the found-inf result.
     ///
     /// # Errors
     ///
-    /// When the device fails. An overflow is a finding, not an error.
+    /// When the device fails. An overflow is a found-inf result, not an error.
     fn unscale(
         &self,
         grads: &mut Self::Grads,

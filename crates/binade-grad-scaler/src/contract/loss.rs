@@ -5,9 +5,8 @@ use binade_core::Error;
 
 /// A loss that can be multiplied by the scale of the device `D`.
 ///
-/// It belongs to the loss and not to the device, since only the loss knows how it is differentiated: a device's own tensor is
-/// multiplied, and a value on a tape records the product. An adapter implements it for the tensor of another crate, since its
-/// own device is in the trait.
+/// The loss implements it, not the device, since only the loss knows how it is differentiated: a device's tensor is multiplied, and a value on a tape
+/// records the product. An adapter implements it for the tensor of another crate, since its own device is in the trait.
 ///
 /// # For implementers
 ///

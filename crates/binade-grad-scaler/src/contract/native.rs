@@ -16,7 +16,7 @@ impl<T: AmpTensor> Loss<HostDevice<T>> for T {
     fn scaled(&self, _: &HostDevice<T>, scale: &ScaleState) -> Result<T, T> {
         let before = elements(self)?;
         let scaled = AmpTensor::scaled(self, scale.factor())?;
-        // `scaled` as provided writes to what `cast` gave it.
+        // The provided `scaled` writes to the result of `cast`.
         if elements(self)?
             .iter()
             .zip(&before)
@@ -148,7 +148,7 @@ where
         Ok(())
     }
 
-    /// A tensor that tells no shape is of one axis, and gradients are made of parameters, which tell how.
+    /// A tensor without a shape has one axis. Gradients are created from parameters, which know their shape.
     fn grad_specs(&self, params: &D::Params) -> Result<T, Vec<Named<TensorSpec>>> {
         let spec = |param: &Named<T>| {
             let spec = TensorSpec::new(DType::F32, [elements(&param.value)?.len()]);
@@ -223,7 +223,7 @@ fn inside<E>(row: u64, extent: Option<usize>) -> std::result::Result<usize, Host
 
 const ALIAS: &str = "scaling it has changed it: `AmpTensor::cast` to its own type shares elements with it, and has to copy; a tensor that records gradients needs a `scaled` of its own too, by the library's multiplication";
 
-/// Returns the elements, read from a cast, which copies: a clone may share them, and an autograd would see a write to it.
+/// Returns the elements, read from a cast, which copies: a clone may share them, and an autograd would see a write to them.
 fn elements<T: AmpTensor>(tensor: &T) -> std::result::Result<Vec<f32>, T::Error> {
     let mut elements = Vec::new();
     tensor.cast(DType::F32)?.map_f32(&mut |_, x| {
@@ -293,7 +293,7 @@ fn first<T: AmpTensor>(mut grads: NamedGrads<T>, bad: bool) -> Result<T, NamedGr
     Ok(grads)
 }
 
-/// Returns the parameters' names, without shapes: `plus` compares those, and says which they are.
+/// Returns the parameters' names, without shapes: `plus` compares shapes, and its error names them.
 fn names<T>(set: &NamedGrads<T>) -> impl Iterator<Item = (&Arc<str>, Option<&[usize]>)> {
     set.iter().map(|grad| (&grad.name, None))
 }

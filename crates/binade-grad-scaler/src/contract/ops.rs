@@ -35,7 +35,7 @@ use binade_core::{Named, NamedGrads, RawTensor, TensorSpec, TrainError};
 /// * `save_grads` and `save_rows` wait for the device.
 #[expect(unused_variables, reason = "parameter names are documentation")]
 pub trait GradOps: GradScaler {
-    /// Shrinks `grads` so that the norm over all of them is at most `max`.
+    /// Scales `grads` down so that their global norm is at most `max`.
     ///
     /// # Errors
     ///
@@ -55,8 +55,8 @@ pub trait GradOps: GradScaler {
     /// When the device fails, or `max` is not a positive number.
     fn clip_value(&self, grads: &mut Self::Grads, max: f32) -> Result<(), Self::Error>;
 
-    /// `sum + grads`, or `sum` where `found` is raised. Without a `sum` yet, `grads` in `f32`; where `found` is raised,
-    /// the same parameters without any gradient, so that the order of good and bad sets does not matter.
+    /// `sum + grads`, or `sum` where `found` is raised. Without a `sum` it returns `grads` in `f32`, or, if `found` is raised, the same parameters
+    /// without any gradient, so that the order of good and bad sets does not matter.
     ///
     /// # Errors
     ///
@@ -68,8 +68,8 @@ pub trait GradOps: GradScaler {
         found: &Self::Found,
     ) -> Result<Self::Grads, Self::Error>;
 
-    /// Shrinks the gradients of each group so that its norm is at most its limit. [`ClipGroup::places`] says which gradient
-    /// is whose, and what is refused. Optional.
+    /// Scales each group's gradients down so that its norm is at most its limit. [`ClipGroup::places`] assigns gradients to groups, and refuses
+    /// invalid ones. Optional.
     ///
     /// # Errors
     ///
@@ -101,7 +101,7 @@ pub trait GradOps: GradScaler {
         Err(self.train_error(TrainError::unsupported::<Self>("GradOps::save_grads")))
     }
 
-    /// A set of what `save_grads` gave. Optional.
+    /// Returns the set that `save_grads` saved. Optional.
     ///
     /// # Errors
     ///

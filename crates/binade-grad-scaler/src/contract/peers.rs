@@ -19,21 +19,21 @@ pub trait PeerDevice: GradOps + Sized {
     /// If a device fails.
     fn copy_from(&self, tensor: &Self::Tensor, from: &Self) -> Result<Self::Tensor, Self::Error>;
 
-    /// Returns a copy, on this device, of a finding of `from`.
+    /// Returns a copy, on this device, of a found-inf result of `from`.
     ///
     /// # Errors
     ///
     /// If a device fails, or the two devices do not name parameters alike.
     fn found_from(&self, found: &Self::Found, from: &Self) -> Result<Self::Found, Self::Error>;
 
-    /// Returns true if some parameter of the set has a gradient, or may have one, which the host need not know.
+    /// Returns true if some parameter of the set has a gradient, or may have one that the host does not know of.
     fn has_gradients(&self, grads: &Self::Grads) -> bool;
 
     /// Clips the sets of `devices`, one each, by the norm of all gradients together. There are as many sets and verdicts as devices.
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` for a `max` that is no positive number; nothing has changed then. If a device fails.
+    /// `InvalidArgument` for a `max` that is not a positive number; nothing has changed then. If a device fails.
     fn clip_norms(
         devices: &[Self],
         grads: &mut [Self::Grads],

@@ -44,7 +44,7 @@ pub trait ScaleStore: GradSet {
 
     /// Ends an iteration: backs off if an overflow was seen, else counts towards growth.
     ///
-    /// `parts` are what each pass over gradients found, `verdicts` what each optimizer step depended on.
+    /// `parts` are the found-inf results of the passes over gradients, `verdicts` those that the optimizer steps depended on.
     ///
     /// # Errors
     ///
@@ -57,7 +57,7 @@ pub trait ScaleStore: GradSet {
         rule: &LossScale,
     ) -> Result<(), Self::Error>;
 
-    /// Waits for the device and brings back everything asked for, in one go.
+    /// Waits for the device, and reads all arguments in one transfer.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ pub trait ScaleStore: GradSet {
         Ok(true)
     }
 
-    /// Puts a finding on the device. Optional.
+    /// Uploads a found-inf result to the device. Optional.
     ///
     /// # Errors
     ///

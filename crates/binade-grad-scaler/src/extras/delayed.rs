@@ -9,8 +9,8 @@ use std::sync::Arc;
 impl<D: GradScaler> Scaler<D> {
     /// Opens a window for gradients that the framework itself adds up while they are scaled, as `.grad` buffers do.
     ///
-    /// Where each backward pass gives a set of its own, [`accumulate`](Self::accumulate) is exact under any movement of
-    /// the scale and leaves bad micro-batches out, and [`sum_scaled`](Self::sum_scaled) divides once for all of them.
+    /// If each backward pass returns a separate set, use [`accumulate`](Self::accumulate), which is exact under any change of the scale and leaves
+    /// bad micro-batches out, or [`sum_scaled`](Self::sum_scaled), which divides once for all passes.
     pub fn delay_unscale(&self) -> DelayedUnscale<D> {
         DelayedUnscale { held: Held::of(self), has_passes: false }
     }
@@ -48,14 +48,13 @@ impl<D: GradScaler> Held<D> {
 ///
 /// # Contract
 ///
-/// * It holds one scale from its first loss to its last, whatever updates of other losses do to the scaler in between:
-///   gradients under two scales never meet in a buffer. Apex asks for a constant scale and enforces nothing.
+/// * It uses one scale from its first loss to its last, even if updates of other losses change the scaler in between: a buffer never mixes gradients
+///   under two scales. Apex asks for a constant scale and enforces nothing.
 /// * The gradients are unscaled once, at the end, by that scale.
 /// * They are summed as the framework sums: an infinity of any pass stays in its buffer and skips the window, and where
 ///   buffers have sixteen bits, sums have too.
 ///
-/// The buffers must be empty when the window opens: gradients that are in them already, under whatever scale, would be
-/// taken for the window's.
+/// The buffers must be empty when the window opens: earlier gradients, under whatever scale, would count as the window's.
 ///
 /// # Examples
 ///
@@ -97,7 +96,7 @@ impl<D: GradScaler> Held<D> {
 ///
 /// ## A backward pass after the window was collected
 ///
-/// `collect` consumes it: what came later would be in the next window's sum.
+/// `collect` consumes the window: later gradients would be in the next window's sum.
 ///
 #[doc = order!(
     "let mut window = scaler.delay_unscale();"
@@ -129,12 +128,11 @@ pub struct DelayedUnscale<D: GradScaler> {
 }
 
 impl<D: GradScaler> DelayedUnscale<D> {
-    /// Scales a loss by the window's scale, and runs the framework's backward pass, which adds to its own buffers.
+    /// Scales a loss by the window's scale, and runs the framework's backward pass, which adds to the framework's buffers.
     ///
     /// # Errors
     ///
-    /// The errors of [`Scaler::scale`], and those of `run`: whether a part of its gradients is in the buffers by then is the
-    /// framework's to say.
+    /// The errors of [`Scaler::scale`], and those of `run`. After an error of `run` the buffers may have a part of its gradients.
     pub fn backward<L, F>(&mut self, loss: &L, run: F) -> Result<(), L::Error>
     where
         L: Loss<D>,
@@ -150,7 +148,7 @@ impl<D: GradScaler> DelayedUnscale<D> {
     ///
     /// # Errors
     ///
-    /// Those of `take`.
+    /// The errors of `take`.
     pub fn collect<F>(self, take: F) -> Result<Option<ScaledGrads<D>>, D::Error>
     where
         F: FnOnce() -> Result<D::Grads, D::Error>,
@@ -182,8 +180,8 @@ impl<D: GradOps> ScaledSum<D> {
     ///
     /// # Errors
     ///
-    /// The errors of [`Scaler::scale`] and of `run`, after which the window can go on. When the device fails, or the set differs from the earlier ones: the
-    /// sum is lost then, and the window ends as `None`, whatever else is added.
+    /// The errors of [`Scaler::scale`] and of `run`, after which the window can go on. If the device fails, or the set differs from the earlier ones.
+    /// The sum is lost then, and the window ends as `None`, even if more is added.
     pub fn backward<L, F>(&mut self, loss: &L, run: F) -> Result<(), L::Error>
     where
         L: Loss<D>,
@@ -219,7 +217,7 @@ impl<D: GradOps> ScaledSum<D> {
         let Held { scale, shared, of } = self.held;
         let found = shared.device.unscale(&mut grads, &scale)?;
         shared.device.merge(&mut verdict, &found, MergeRule::Any)?;
-        // One scale made all of it, the sum too.
+        // One scale applies to every part, and to the sum.
         self.parts.push(Part { name: SUM.into(), found, of: Some(of), skips: true });
         let mut sum = UnscaledGrads::new(grads, verdict, shared, of);
         sum.parts = self.parts;

@@ -23,7 +23,7 @@ pub enum LossScaleError {
         /// The ceiling given.
         max: f32,
     },
-    /// No share of updates.
+    /// Number that is not a share of updates.
     #[error(
         "a tolerance of {0} is no share of the updates; take 0 (every overflow backs off) to 1"
     )]
@@ -38,14 +38,14 @@ pub enum LossScaleError {
     },
 }
 
-/// Returns the power of two that is nearest to a scale; the default's for what no scale can be.
+/// Returns the power of two nearest to a scale, or the default's for an invalid scale.
 fn remedy(scale: f32) -> String {
     if !(scale.is_finite() && scale > 0.0) {
         return "65536 (2^16)".into();
     }
     let mut exponent = 0;
     let mut power = 1.0_f32;
-    // Powers are doubled or halved while the next is no farther from the scale.
+    // The power is doubled or halved while the next one is at least as near to the scale.
     while exponent < 126 && scale >= 1.5 * power {
         (power, exponent) = (2.0 * power, exponent + 1);
     }

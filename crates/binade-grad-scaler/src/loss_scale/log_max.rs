@@ -38,15 +38,15 @@ pub struct LogMax {
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Averages {
-    /// Of the logarithm, in 2^-28, its bias not corrected.
+    /// Average of the logarithm, in 2^-28, without bias correction.
     pub mean: i64,
     /// Mean of the logarithm by the slow weight.
     pub slow_mean: i64,
-    /// Of its square by the slow weight, in 2^-20.
+    /// Average of its square with the slow weight, in 2^-20.
     pub square: i64,
-    /// The weights that `mean` has taken in, in 2^-24: what corrects its bias.
+    /// Total weight in `mean`, in 2^-24, for bias correction.
     pub taken: u32,
-    /// Weights that the slow averages have taken in.
+    /// Total weight in the slow averages.
     pub slow_taken: u32,
 }
 
@@ -54,7 +54,7 @@ pub struct Averages {
 const FRACTION: u32 = 20;
 /// A logarithm of 1.
 pub(super) const ONE: i64 = 1 << FRACTION;
-/// Bits that a mean has more, so that small weights move it by more than its rounding.
+/// Additional bits of a mean, so that small weights change it by more than its rounding.
 const FINER: u32 = 8;
 /// Bits of a weight's fraction.
 const WEIGHT: u32 = 24;
@@ -72,7 +72,7 @@ impl LogMax {
 
     /// The averages once another iteration's logarithm is in them.
     ///
-    /// Wraps where averages were made up, as a kernel does; those that came from gradients stay below 2^42.
+    /// Wraps like a kernel for arbitrary averages; averages of gradients stay below 2^42.
     pub(super) fn learn(&self, so_far: Averages, log: i64) -> Averages {
         let Averages { mean, slow_mean, square, taken, slow_taken } = so_far;
         let (fast, slow) = (self.weight.min(ALL), self.slow_weight.min(ALL));
@@ -85,7 +85,7 @@ impl LogMax {
         }
     }
 
-    /// The exponent that leaves the room asked for, not yet within any limits; `None` where nothing was seen.
+    /// Returns the exponent that leaves the requested headroom, before any limits; `None` where nothing was seen.
     pub(super) fn exponent(&self, seen: &Averages) -> Option<i64> {
         if seen.taken == 0 || seen.slow_taken == 0 {
             return None;
@@ -107,20 +107,20 @@ impl LogMax {
     }
 }
 
-/// A weighted step from `average` to `value`, rounded to nearest, so that averages do not drift down.
+/// Returns a weighted step from `average` to `value`, rounded to nearest, so that averages do not drift down.
 fn toward(average: i64, value: i64, weight: u32) -> i64 {
     let step = value.wrapping_sub(average).wrapping_mul(i64::from(weight));
     average.wrapping_add(step.wrapping_add(HALF) >> WEIGHT)
 }
 
-/// Returns a weighted step from the weights taken in to 1.
+/// Returns a weighted step of the total weight towards 1.
 fn take(taken: u32, weight: u32) -> u32 {
     let left = u64::from(ALL - taken.min(ALL));
     let step = (left * u64::from(weight) + HALF.cast_unsigned()) >> WEIGHT;
     taken.min(ALL) + u32::try_from(step).unwrap_or(ALL)
 }
 
-/// An average of values of which `taken` of the whole weight were taken in.
+/// Returns the average corrected for the total weight `taken`.
 fn corrected(average: i64, taken: u32) -> i64 {
     (average << WEIGHT) / i64::from(taken.max(1))
 }

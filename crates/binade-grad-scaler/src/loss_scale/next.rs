@@ -1,4 +1,4 @@
-//! One update of the scale: the function that every device repeats.
+//! Update of the scale, a function that every device repeats.
 
 use super::MAX_EXPONENT;
 use super::tolerance::{BACKOFF, GOOD_STEP, GROWTH};
@@ -13,12 +13,12 @@ pub struct UpdateInputs {
     pub overflow: bool,
     /// At least one step was skipped.
     pub skipped: bool,
-    /// The largest finite |scaled gradient|: what [`LogMax`](super::LogMax) learns from.
+    /// Largest finite |scaled gradient|, the input of [`LogMax`](super::LogMax).
     pub magnitude: f32,
 }
 
 impl UpdateInputs {
-    /// Reads what each pass over gradients found and what each step depended on.
+    /// Reads the found-inf results of the passes and the verdicts of the steps.
     pub(crate) fn from_findings(parts: &[&FoundInf], verdicts: &[&FoundInf]) -> Self {
         let skipped = verdicts.iter().any(|found| found.is_raised());
         let overflow = skipped || parts.iter().any(|found| found.is_raised());
@@ -93,7 +93,7 @@ impl LossScale {
         let sample = if seen.overflow {
             Some(rule.of_overflow())
         } else {
-            // As the loss's own gradient: in units of the scale that it was made with.
+            // The logarithm of the unscaled gradient: that of the scaled one minus that of its scale.
             let scale = i64::from(now.before) * log_max::ONE + log_max::log2(now.significand);
             (seen.magnitude > 0.0).then(|| log_max::log2(seen.magnitude) - scale)
         };
@@ -103,7 +103,7 @@ impl LossScale {
         ScaleState { exponent, averages, ..now }
     }
 
-    /// Not `clamp`, which panics on limits in the wrong order, and the fields are public.
+    /// Not `clamp`, which panics on limits in the wrong order: the fields are public.
     pub(super) fn within(&self, exponent: i64, now: &ScaleState) -> i32 {
         let exponent = exponent.min(self.max_exponent.into()).max(self.min_exponent.into());
         let exponent = exponent.clamp((-MAX_EXPONENT).into(), now.highest().into());

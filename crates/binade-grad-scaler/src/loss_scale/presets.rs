@@ -1,7 +1,7 @@
 //! Rules by the name of the library whose numbers they are.
 //!
-//! Each moves the scale where the library's own rule does. What they leave out is in `docs/differences.md`: scales are
-//! powers of two between 2^-126 and 2^126, and a run at the floor, or `patience` skips in a row, has diverged.
+//! Each preset changes the scale when the library's rule does. `docs/differences.md` lists the differences: scales are powers of two between 2^-126
+//! and 2^126, and a run has diverged after an overflow at the floor, or `patience` skips in a row.
 
 use super::MAX_EXPONENT;
 use super::{LogMax, LossScale, LossScaleError, Tolerance};
@@ -53,11 +53,11 @@ impl LossScale {
     /// | `fairseq` | fairseq's `DynamicLossScaler` | 2^15 | 2000 | at each overflow | from 2^-13 |
     /// | `log-max` | `OpenSeq2Seq`'s `LogMaxScaler` | 2^0 | – | predicted | 2^0 to 2^24 |
     ///
-    /// Without limits of its own a rule has those of exact scales, 2^-126 and 2^126.
+    /// A library's rule without limits gets those of exact scales, 2^-126 and 2^126.
     ///
     /// # Errors
     ///
-    /// [`LossScaleError::Preset`], which lists the names, where there is none.
+    /// [`LossScaleError::Preset`], which lists the names, if the name is unknown.
     pub fn preset(name: &str) -> Result<Self, LossScaleError> {
         let found = NAMED.into_iter().find(|(known, _)| *known == name);
         found.map(|(_, rule)| rule).ok_or_else(|| LossScaleError::Preset {
@@ -66,11 +66,10 @@ impl LossScale {
         })
     }
 
-    /// `torch.amp.GradScaler` (2.15): from 2^16, twofold up after 2000 good steps, twofold down at each overflow, and no
-    /// limits but those of exact scales.
+    /// `torch.amp.GradScaler` (2.15): starts at 2^16, doubles after 2000 good steps, halves at each overflow, and has no limits except those of exact
+    /// scales.
     ///
-    /// For its behaviour to the bit, zero and infinite scales included, see `protocol` of
-    /// `binade-interchange`.
+    /// For torch's behaviour to the bit, with zero and infinite scales, see `protocol` of `binade-interchange`.
     pub const fn torch() -> Self {
         Self { min_exponent: -MAX_EXPONENT, max_exponent: MAX_EXPONENT, ..Self::dynamic() }
     }

@@ -4,9 +4,8 @@ use crate::Averages;
 
 /// Loss scale, `significand * 2^exponent`, with its counters.
 ///
-/// The significand is 1 unless a scale that is no power of two was imported; rules move the exponent only. So the
-/// factor is exact, every product that stays in its format's normal range is exact, and the scale is never 0,
-/// infinite or NaN.
+/// The significand is 1 unless a scale that is not a power of two was imported; rules change only the exponent. So the factor is exact, every product
+/// that stays in its format's normal range is exact, and the scale is never 0, infinite or NaN.
 ///
 /// # Examples
 ///
@@ -41,7 +40,7 @@ pub struct ScaleState {
     /// Overflows that the rule's [`Tolerance`](crate::Tolerance) has counted so far.
     #[cfg_attr(feature = "serde", serde(default))]
     pub tolerated: u32,
-    /// Updates since the rule last moved the scale, or was kept from it by its limits.
+    /// Updates since the rule last changed the scale, or would have without its limits.
     #[cfg_attr(feature = "serde", serde(default))]
     pub since_move: u32,
     /// Averages of the rule's [`LogMax`](crate::LogMax).
@@ -53,8 +52,7 @@ pub struct ScaleState {
 pub(super) const MAX_EXPONENT: i32 = 126;
 
 impl ScaleState {
-    /// Returns a fresh state at `2^exponent`, with the exponent brought within ±126. One at a factor is
-    /// [`import`](Self::import).
+    /// Returns a fresh state at `2^exponent`, with the exponent brought within ±126. To create a state from a factor, use [`import`](Self::import).
     pub fn from_exponent(exponent: i32) -> Self {
         let exponent = exponent.clamp(-MAX_EXPONENT, MAX_EXPONENT);
         Self {
@@ -79,7 +77,7 @@ impl ScaleState {
         let exponent = (factor.to_bits() >> 23).cast_signed() - 127;
         let significand = f32::from_bits(factor.to_bits() & 0x007f_ffff | 0x3f80_0000);
         let imported = Self { significand, ..Self::from_exponent(exponent) };
-        // The sign is the exponent's highest bit, so that a negative factor is out of reach, as 0, infinity and NaN are.
+        // The sign is the exponent's highest bit, so a negative factor is out of range, like 0, infinity and NaN.
         (-MAX_EXPONENT..=imported.highest()).contains(&exponent).then_some(imported)
     }
 

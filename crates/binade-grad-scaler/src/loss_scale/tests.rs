@@ -1,5 +1,5 @@
-//! Rules as they are built and named, and predictions against sums in f64. The kit and the recordings of libraries hold each
-//! branch of an update.
+//! Tests of constructors and names of rules, and of predictions against sums in f64. The kit and the recordings of libraries hold each branch of an
+//! update.
 
 use super::*;
 
@@ -100,7 +100,7 @@ fn the_nearest_power_of_two_is_advised_and_an_import_only_of_what_can_be_importe
     }
 }
 
-/// `OpenSeq2Seq`'s sums in f64: what the scale would be were it any number, as an exponent.
+/// `OpenSeq2Seq`'s sums in f64: the exponent of its unrounded scale.
 #[derive(Default)]
 struct Published {
     mean: f64,
@@ -189,7 +189,7 @@ fn tensorflows_accumulated_overflows_move_as_its_manager_does() {
                 word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223) % (1 << 32);
                 let overflow = (word >> 16) % 100 < share;
                 (good, bad) = if overflow { (0, bad + 1) } else { (good + 1, bad) };
-                // It stays at its floor, where Binade has diverged.
+                // The library stays at its floor, and Binade diverges there.
                 let raises = bad >= decr_every && scale <= 1.0;
                 if bad >= decr_every {
                     (scale, bad) = (scale * 0.5, 0);

@@ -1,4 +1,4 @@
-//! Which overflows back the scale off: all of them, or those that a rule no longer tolerates.
+//! Tolerance for overflows: the condition under which an overflow backs the scale off.
 
 use super::LossScaleError;
 use crate::ScaleState;
@@ -19,46 +19,46 @@ const SHARE: u32 = 8;
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Tolerance {
-    /// Each backs off: torch, Keras, jmp, Apex's `LossScaler`.
+    /// Each overflow backs off, as in torch, Keras, jmp and Apex's `LossScaler`.
     #[default]
     None,
-    /// From the `overflows`-th since the last good step on, each backs off: the hysteresis of Apex's
-    /// `update_scale_hysteresis` kernel, and of DeepSpeed with `consecutive_hysteresis`.
+    /// Each overflow backs off, from the `overflows`-th since the last good step on: the hysteresis of Apex's `update_scale_hysteresis` kernel, and
+    /// of DeepSpeed with `consecutive_hysteresis`.
     UntilGoodStep {
         /// Overflows until the scale moves.
         overflows: u32,
     },
-    /// From the `overflows`-th since the scale last grew on, each backs off: DeepSpeed's `hysteresis`.
+    /// Each overflow backs off, from the `overflows`-th since the scale last grew on: DeepSpeed's `hysteresis`.
     UntilGrowth {
         /// Overflows until the scale moves.
         overflows: u32,
     },
-    /// Each `overflows`-th in a row backs off: Paddle's `decr_every_n_nan_or_inf`.
+    /// Each `overflows`-th consecutive overflow backs off: Paddle's `decr_every_n_nan_or_inf`.
     InARow {
         /// Overflows until the scale moves.
         overflows: u32,
     },
-    /// Each `overflows`-th since the scale last moved backs off, in a row or not: `decr_every_n_nan_or_inf` of TensorFlow 1's
+    /// Each `overflows`-th overflow since the scale last changed backs off, consecutive or not: `decr_every_n_nan_or_inf` of TensorFlow 1's
     /// `ExponentialUpdateLossScaleManager` (`contrib/mixed_precision/python/loss_scale_manager.py`).
     SinceMove {
         /// Overflows until the scale moves.
         overflows: u32,
     },
-    /// Backs off where overflows since the last step down are at least this share of the updates since the scale last
-    /// moved: fairseq's `tolerance`, which a growth restarts the updates of and not the overflows.
+    /// Backs off if overflows since the last decrease are at least this share of the updates since the scale last changed: fairseq's `tolerance`. A
+    /// growth restarts the count of updates, but not that of overflows.
     Share {
-        /// The share in 65536ths, so that a kernel compares the same integers.
+        /// Share in 65536ths, so that a kernel compares the same integers.
         of_65536: u32,
     },
 }
 
 impl Tolerance {
-    /// [`Share`](Self::Share), rounded down to 65536ths, so that what is exactly this share of the updates is one too many
-    /// though the share is no number of 65536ths: 1 of 10 is 0.1.
+    /// Creates a [`Share`](Self::Share), rounded down to 65536ths, so that exactly this share of overflows backs off even if the share is not a
+    /// multiple of 1/65536: 1 of 10 is 0.1.
     ///
     /// # Errors
     ///
-    /// [`LossScaleError::Share`] for what is not within `0..=1`.
+    /// [`LossScaleError::Share`] for a number outside `0..=1`.
     pub fn share(share: f64) -> Result<Self, LossScaleError> {
         if !(0.0..=1.0).contains(&share) {
             return Err(LossScaleError::Share(share));
@@ -72,7 +72,7 @@ impl Tolerance {
         Ok(Self::Share { of_65536 })
     }
 
-    /// Returns the rule as numbers, for kernels: what sets the count of overflows to 0, and the rule's own number.
+    /// Returns the rule as numbers, for kernels: the events that reset the count of overflows, and the rule's parameter.
     ///
     /// The first is a sum of bits: 1 for a backoff, 2 for a good step, 4 for a growth that was due, whether or not the scale was at
     /// its ceiling. Without 1 the count stays spent until it is refilled. With 8, the second is a share of the updates since

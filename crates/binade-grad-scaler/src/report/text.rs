@@ -1,4 +1,4 @@
-//! Text of a report: one line for a log, which ends with what to do.
+//! Text of a report: one line for a log, which ends with a remedy.
 
 use crate::{PartReport, ScaleState, StepReport, StepSummary};
 use binade_core::{FoundInf, Overflow};
@@ -129,7 +129,7 @@ impl StepSummary {
             counts(finding, f)?;
             f.write_str(if self.skipped { "" } else { ", left out of the sum" })?;
         }
-        // The sum of a window in which every micro-batch was left out lacks all gradients, and nobody is to blame for that.
+        // The sum of a window in which every micro-batch was left out lacks all gradients, which is not a mistake.
         let is_told = !(part.is_sum() && self.skipped);
         if is_told && !finding.missing.is_empty() {
             write!(f, "; {label}no gradient for {}", finding.missing.join(", "))?;

@@ -41,7 +41,7 @@ impl BadMicroBatch {
 ///
 /// ## Accumulating before unscaling
 ///
-/// A window adds gradients in the loss's own units, so that the scale may move inside it.
+/// A window adds unscaled gradients, so the scale may change inside it.
 ///
 #[doc = order!(
     "let mut window = scaler.accumulate(BadMicroBatch::Drop);"
@@ -69,7 +69,7 @@ impl BadMicroBatch {
 ///
 /// ## Adding to a finished window
 ///
-/// `finish` consumes it: what came later would have missed the step.
+/// `finish` consumes the window: later gradients would miss the step.
 ///
 #[doc = order!(
     "let mut window = scaler.accumulate(BadMicroBatch::Drop);"
@@ -83,7 +83,7 @@ impl BadMicroBatch {
 ///
 /// ## Clipping an open window
 ///
-/// The norm is of the sum, which is there when the window is finished.
+/// The norm is that of the sum, which exists once the window is finished.
 ///
 #[doc = order!(
     "let mut window = scaler.accumulate(BadMicroBatch::Drop);"
@@ -142,7 +142,7 @@ impl<D: GradOps> Accumulation<D> {
     /// # Errors
     ///
     /// When the device fails, or the set differs from the earlier ones. The sum so far is lost then: the next `add`, `save` or `finish` is
-    /// [`OrderError::LostWindow`], since a step by the later micro-batches alone would be a smaller one.
+    /// [`OrderError::LostWindow`], since a step with only the later micro-batches would be smaller.
     pub fn add(&mut self, micro_batch: UnscaledGrads<D>) -> Result<(), D::Error> {
         self.check_whole()?;
         let UnscaledGrads { grads, verdict: found, parts, name, shared, of, .. } = micro_batch;
@@ -161,7 +161,7 @@ impl<D: GradOps> Accumulation<D> {
         Ok(())
     }
 
-    /// Remembers what the next micro-batch found; a window's parts each.
+    /// Stores the next micro-batch's found-inf result, or those of a window's parts.
     fn note(&mut self, name: &str, whole: Part<D>, parts: Vec<Part<D>>) {
         let named = if name.is_empty() { String::new() } else { format!(" ({name})") };
         let place = format!("micro-batch {}{named}", self.len);

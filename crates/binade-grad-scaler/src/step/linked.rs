@@ -6,7 +6,7 @@ use binade_core::{MergeRule, Optimizer};
 
 /// Gradients whose verdict has been joined with others': nothing but the step is left to do.
 ///
-/// They cannot be clipped any more, since a norm that is not finite would skip one of them alone.
+/// They can no longer be clipped, since a norm that is not finite would skip only one of them.
 ///
 /// # Examples
 ///
@@ -14,7 +14,7 @@ use binade_core::{MergeRule, Optimizer};
 ///
 /// ## Clipping one of several that skip together
 ///
-/// A norm that is not finite would skip one alone: clip first.
+/// A norm that is not finite would skip only one: clip first.
 ///
 #[doc = order!(
     "let first = scaler.scale(&loss)?.backward(backward)?.unscale()?.clip_norm(1.0)?;"
@@ -50,7 +50,7 @@ use binade_core::{MergeRule, Optimizer};
 pub struct LinkedGrads<D: GradScaler>(UnscaledGrads<D>);
 
 impl<D: GradScaler> UnscaledGrads<D> {
-    /// Makes steps share their fate: an overflow in any skips all. Without it each skips alone.
+    /// Makes steps share their fate: an overflow in any skips all. Without it each step is skipped separately.
     ///
     /// `let [d, g] = UnscaledGrads::skip_together([d.clip_norm(1.0)?, g])?;`
     ///
@@ -70,7 +70,7 @@ impl<D: GradScaler> UnscaledGrads<D> {
         Ok(all.map(LinkedGrads))
     }
 
-    /// Sets aside what the pass found before the verdict becomes more than that.
+    /// Keeps the pass's found-inf result before others join the verdict.
     fn keep_part(&mut self) {
         if self.parts.is_empty() {
             let (found, of) = (self.verdict.clone(), Some(self.of));
@@ -80,11 +80,11 @@ impl<D: GradScaler> UnscaledGrads<D> {
 }
 
 impl<D: GradScaler> LinkedGrads<D> {
-    /// Applies the gradients, or leaves everything as it was if any of those together overflowed.
+    /// Applies the gradients, or changes nothing if any of the linked gradients overflowed.
     ///
     /// # Errors
     ///
-    /// Those of the optimizer, as the device's.
+    /// The errors of the optimizer, as errors of the device.
     pub fn step<O>(self, optimizer: &mut O) -> Result<PendingStep<D>, D::Error>
     where
         O: Optimizer<D::Grads, D::Found> + ?Sized,

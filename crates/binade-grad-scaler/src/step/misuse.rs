@@ -1,8 +1,8 @@
-//! Calls of other libraries, which do not compile and say what to call here.
+//! Calls of other libraries, which fail to compile with a message that names the right call.
 
 use crate::{GradScaler, PendingStep, ScaledGrads, Scaler, UnscaledGrads};
 
-/// Bound of what only unscaled gradients can do. Nothing implements it.
+/// Bound of methods that only unscaled gradients have. Nothing implements it.
 #[diagnostic::on_unimplemented(
     message = "these gradients are still scaled: call `.unscale()?` first",
     label = "gradients times the loss scale",
@@ -13,7 +13,7 @@ pub(crate) trait Unscaled {
     fn never<T>(&self) -> T;
 }
 
-/// Bound of what gradients do here, and the scaler does in torch. Nothing implements it.
+/// Bound of methods that the scaler has in torch, and gradients have here. Nothing implements it.
 #[diagnostic::on_unimplemented(
     message = "gradients are unscaled and stepped with, and not the scaler",
     label = "holds no gradients",
@@ -24,7 +24,7 @@ pub(crate) trait HoldsGradients {
     fn never<T>(&self) -> T;
 }
 
-/// Methods that no call satisfies: the error is what their bound says.
+/// Methods that no call satisfies: the error is the message of their bound.
 macro_rules! refused {
     ($($of:ident::$name:ident -> $gives:ty, $bound:ident;)*) => {$(
         impl<D: GradScaler> $of<D> {

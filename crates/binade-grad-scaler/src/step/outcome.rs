@@ -15,7 +15,7 @@ pub struct StepOutcome<D: GradScaler> {
     notice: Option<&'static str>,
 }
 
-/// A clone tells of the same iteration; each is resolved, or left, on its own.
+/// A clone is of the same iteration; each clone is resolved or ignored separately.
 impl<D: GradScaler> Clone for StepOutcome<D> {
     fn clone(&self) -> Self {
         Self::new(self.step.clone(), self.scale.clone(), self.shared.clone(), self.notice)
@@ -32,7 +32,7 @@ impl<D: GradScaler> StepOutcome<D> {
         Self { step, scale, shared, notice }
     }
 
-    /// Waits for the device and says what happened: the one read of an iteration.
+    /// Waits for the device and returns the result: the only read of an iteration.
     ///
     /// Cheap on a host; on a GPU, best called one iteration late.
     ///
@@ -47,7 +47,7 @@ impl<D: GradScaler> StepOutcome<D> {
         Ok(Step::judge(StepReport { steps, scale, notice }))
     }
 
-    /// Says what happened if the device is done, and gives the outcome back if it is not.
+    /// Returns the result if the device is done, and the outcome itself if not.
     ///
     /// # Errors
     ///
@@ -63,8 +63,8 @@ impl<D: GradScaler> StepOutcome<D> {
     /// Goes on without looking. Counters and divergence stay in [`Scaler::state`](crate::Scaler::state).
     pub fn ignore(self) {}
 
-    /// Returns this outcome uncounted by [`Scaler::in_flight`](crate::Scaler::in_flight): for one that is kept as long as
-    /// its step may run again, as a device's captured step is.
+    /// Returns this outcome uncounted by [`Scaler::in_flight`](crate::Scaler::in_flight): for an outcome that is kept as long as its step may run
+    /// again, such as a captured step.
     pub fn uncounted(self) -> Self
     where
         D: Clone,
@@ -96,7 +96,7 @@ fn summary<D: ScaleStore>(
 }
 
 impl Step {
-    /// Returns the result that a report tells of.
+    /// Returns the result that a report describes.
     pub(crate) fn judge(report: StepReport) -> Self {
         match report.steps.iter().any(|step| step.skipped) {
             _ if report.scale.diverged => Self::Diverged(report),

@@ -15,28 +15,28 @@ pub(crate) const SUM: &str = "sum";
 pub(crate) struct Part<D: ScaleStore> {
     pub(crate) name: String,
     pub(crate) found: D::Found,
-    /// The scale that the gradients were made with; `None` for a sum, which is everyone's.
+    /// The scale that the gradients were made with; `None` for a sum, which belongs to every scaler.
     pub(crate) of: Option<Origin>,
     /// True if its overflow skips the step, rather than leaving itself out.
     pub(crate) skips: bool,
 }
 
-/// One optimizer step: what it was made of, and what it depended on.
+/// Record of one optimizer step: its gradients' found-inf results, and its verdict.
 #[derive(Clone)]
 pub(crate) struct StepRecord<D: ScaleStore> {
     pub(crate) name: String,
     /// The scale that the gradients, or the last of them, were made with.
     pub(crate) of: Origin,
-    /// Empty where the verdict is what the one pass found.
+    /// Empty if the verdict is the result of a single pass.
     pub(crate) parts: Vec<Part<D>>,
     pub(crate) verdict: D::Found,
-    /// Parameters of the optimizer that the set has no entry for.
+    /// Parameters of the optimizer without an entry in the set.
     pub(crate) unlisted: Vec<Arc<str>>,
     /// True if the norm in the verdict is this step's.
     pub(crate) measured: bool,
-    /// True once an update has taken it: dropping it is then no mistake.
+    /// True once an update has taken the step: dropping it is then correct.
     pub(crate) settled: bool,
-    /// The scaler's. One that is held counts as under way.
+    /// The scaler's. A held reference counts as in flight.
     pub(crate) iterations: Arc<Iterations>,
 }
 
@@ -49,7 +49,7 @@ impl<D: ScaleStore> Drop for StepRecord<D> {
 }
 
 impl<D: ScaleStore> StepRecord<D> {
-    /// Of each part, or of the one batch that the step is.
+    /// Returns the origin of each part, or of the step's only batch.
     fn origins(&self) -> impl Iterator<Item = Origin> + '_ {
         let whole = Some(self.of).filter(|_| self.parts.is_empty());
         self.parts.iter().filter_map(|part| part.of).chain(whole)
@@ -78,7 +78,7 @@ impl<D: ScaleStore> PendingStep<D> {
         self.settle();
     }
 
-    /// Says that an update has taken it.
+    /// Marks the step as taken by an update.
     pub(crate) fn settle(&mut self) {
         self.steps.iter_mut().for_each(|step| step.settled = true);
     }
@@ -152,7 +152,7 @@ impl Iterations {
         Self { scaler, updates: AtomicU64::new(0), dropped: Mutex::default() }
     }
 
-    /// The origin of what is scaled now.
+    /// Returns the origin of losses scaled now.
     pub(crate) fn now(&self) -> Origin {
         Origin { scaler: self.scaler, iteration: self.updates.load(Ordering::Relaxed) }
     }
@@ -169,12 +169,12 @@ impl Iterations {
             .get_or_insert_with(|| OrderError::NeverUpdated { step: name.into(), update });
     }
 
-    /// The first step that was dropped since this was last asked.
+    /// Returns the first step that was dropped since the last call.
     pub(crate) fn take_dropped(&self) -> Option<OrderError> {
         self.dropped().take()
     }
 
-    /// Nothing is half done where a thread could panic.
+    /// A panic cannot leave the value half changed.
     fn dropped(&self) -> MutexGuard<'_, Option<OrderError>> {
         self.dropped.lock().unwrap_or_else(PoisonError::into_inner)
     }

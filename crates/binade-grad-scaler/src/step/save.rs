@@ -23,7 +23,7 @@ pub struct SavedWindow {
 }
 
 impl<D: GradOps> Accumulation<D> {
-    /// The window as it is, to be saved. It stays open. Waits for the device.
+    /// Returns the window's state, to be saved. The window stays open. Waits for the device.
     ///
     /// # Errors
     ///
@@ -38,7 +38,7 @@ impl<D: GradOps> Accumulation<D> {
         };
         let grads = Some(sum.shared.device.save_grads(sum.grads())?);
         let mut rows = sum.shared.device.save_rows(sum.grads())?;
-        // A sum that has not begun has no rows either.
+        // An empty sum has no rows either.
         rows.retain(|rows| has_sum(grads.as_ref(), &rows.name));
         let found: Vec<_> = parts.iter().map(|part| &part.found).chain([&sum.verdict]).collect();
         let (mut found, _) = sum.shared.device.read(&found, &sum.shared.one)?;
@@ -104,7 +104,7 @@ fn fit(specs: &[Named<TensorSpec>], saved: &NamedGrads<RawTensor>) -> Result<(),
     let mut specs: HashMap<&str, &TensorSpec> =
         specs.iter().map(|spec| (&*spec.name, &spec.value)).collect();
     for Named { name, value } in saved {
-        // Taken out, so that a second of its name finds nothing.
+        // Removed, so that a second one with its name finds nothing.
         let expected = specs.remove(&**name);
         let found = value.as_ref().map(RawTensor::spec);
         SpecMismatch::check("gradient sum", name, found.or(expected), expected)?;

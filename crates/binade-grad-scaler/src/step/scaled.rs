@@ -21,13 +21,12 @@ impl<D: GradScaler, L: Loss<D>> ScaledLoss<D, L> {
 
     /// Runs the framework's backward pass on the scaled loss. The loss is consumed: its gradients enter once.
     ///
-    /// `run` differentiates the loss that it is given, and no other: what it captures is not scaled.
-    /// [`Scaler::verify_backward`](crate::Scaler::verify_backward) checks that. It gives a set of its own each time: there is nothing to
-    /// set to zero in between.
+    /// `run` must differentiate its argument: a captured loss is not scaled. [`Scaler::verify_backward`](crate::Scaler::verify_backward) checks that.
+    /// It returns a new set each time, so there is nothing to set to zero in between.
     ///
     /// # Errors
     ///
-    /// Those of `run`.
+    /// The errors of `run`.
     #[doc(alias = "zero_grad")]
     pub fn backward<F>(self, run: F) -> Result<ScaledGrads<D>, L::Error>
     where
@@ -37,8 +36,8 @@ impl<D: GradScaler, L: Loss<D>> ScaledLoss<D, L> {
         Ok(ScaledGrads::new(run(&loss)?, scale, shared, of))
     }
 
-    /// Returns gradients that belong to no optimizer, as a gradient penalty needs them, each divided by the scale. Nothing is checked:
-    /// what they overflow shows up in the loss made of them.
+    /// Returns gradients that belong to no optimizer, as a gradient penalty needs them, each divided by the scale. The gradients are not checked: an
+    /// overflow shows up in the loss computed from them.
     ///
     /// # Errors
     ///
@@ -56,8 +55,8 @@ impl<D: GradScaler, L: Loss<D>> ScaledLoss<D, L> {
 impl<D: GradScaler<Scale = ScaleState>, L> ScaledLoss<D, L> {
     /// Returns the number that the loss was multiplied by, for frameworks whose backward pass starts from a factor.
     ///
-    /// Only devices whose scale is the host's have it at hand. On others it would wait for the device: multiply by the loss that
-    /// `backward` is given, or wait by [`Scaler::state`](crate::Scaler::state).
+    /// It is available only for devices whose scale is on the host. Elsewhere it would wait for the device: multiply by the loss that `backward`
+    /// receives, or wait through [`Scaler::state`](crate::Scaler::state).
     pub fn factor(&self) -> f32 {
         self.scale.factor()
     }
@@ -82,8 +81,7 @@ impl<D: GradScaler> ScaledGrads<D> {
         Self { grads, scale, shared, of }
     }
 
-    /// Divides by the scale they were made with, whatever happened to the scaler since, and looks for what is not
-    /// finite.
+    /// Divides the gradients by the scale of their loss, even if the scaler has changed since, and checks for infinity and NaN.
     ///
     /// # Errors
     ///
@@ -100,7 +98,7 @@ pub(crate) struct Shared<D: GradScaler> {
     pub(crate) device: D,
     /// A scale of 1, for gradients that no loss scaled.
     pub(crate) one: D::Scale,
-    /// Held by each pending step, which holds nothing else of this.
+    /// Held by each pending step, which needs no other part of this state.
     pub(crate) iterations: Arc<Iterations>,
 }
 
@@ -109,7 +107,7 @@ impl<D: GradScaler> Shared<D> {
         Self { device, one, iterations: Arc::new(Iterations::new()) }
     }
 
-    /// Returns a state apart from the scaler's, for an outcome that does not count as under way.
+    /// Returns a separate state, for an outcome that does not count as in flight.
     pub(crate) fn apart(&self) -> Self
     where
         D: Clone,

@@ -52,8 +52,8 @@ impl<D: GradScaler> Scaler<D> {
         Ok(Self { shared: Arc::new(Shared::new(device, one)), scale, rule, notice: None })
     }
 
-    /// Lets the report of each step end with what `notice` says when the step is updated: for what a scaler cannot see, as an
-    /// autocast region that casts nothing.
+    /// Appends the text that `notice` returns at the update to the report of each step. Use it for conditions outside the scaler, such as an autocast
+    /// region that casts nothing.
     #[must_use]
     pub fn with_notice(
         self,
@@ -76,8 +76,8 @@ impl<D: GradScaler> Scaler<D> {
 
     /// Gradients of a loss that was not scaled: they are checked, and divided by nothing.
     ///
-    /// For loops that scale nothing and want the checks, the clipping and the report all the same. Divergence does not
-    /// halt these, since it comes with a scale; a loss scaled under [`LossScale::none`] is halted.
+    /// Use it in loops without loss scaling, for the checks, the clipping and the report. Divergence does not halt these, since it comes with a
+    /// scale; a loss scaled under [`LossScale::none`] is halted.
     ///
     /// # Errors
     ///
@@ -96,10 +96,10 @@ impl<D: GradScaler> Scaler<D> {
         Accumulation::new(bad)
     }
 
-    /// Ends an iteration: moves the scale by what its steps found.
+    /// Ends an iteration: updates the scale by the found-inf results of its steps.
     ///
-    /// An iteration is what lies between two updates: at least one of the step's losses was scaled in this one. A window's
-    /// micro-batches may be of several, the last of them of this one.
+    /// An iteration lies between two updates: at least one of the step's losses must have been scaled in the current one. A window's micro-batches
+    /// may be of several, the last of them of this one.
     ///
     /// # Errors
     ///
@@ -114,7 +114,7 @@ impl<D: GradScaler> Scaler<D> {
         Ok(self.outcome(Arc::new(step)))
     }
 
-    /// Returns the outcome of a step, with the scale as it is now.
+    /// Returns the outcome of a step, with the current scale.
     pub(crate) fn outcome(&self, step: Arc<PendingStep<D>>) -> StepOutcome<D> {
         let notice = self.notice.as_ref().and_then(|notice| notice());
         StepOutcome::new(step, self.scale.clone(), self.shared.clone(), notice)
@@ -144,7 +144,7 @@ impl<D: GradScaler> Scaler<D> {
         Ok(())
     }
 
-    /// Returns the rule by which the scale moves.
+    /// Returns the rule that updates the scale.
     pub fn rule(&self) -> &LossScale {
         &self.rule
     }
@@ -154,8 +154,8 @@ impl<D: GradScaler> Scaler<D> {
         &self.shared.device
     }
 
-    /// Returns the number of unfinished values of this scaler: scaled losses, gradients, pending steps, outcomes that were neither
-    /// resolved nor ignored, and open windows that something was added to. Between steps it is 0.
+    /// Returns the number of unfinished values of this scaler: scaled losses, gradients, pending steps, outcomes that were neither resolved nor
+    /// ignored, and open windows that are not empty. Between steps it is 0.
     pub fn in_flight(&self) -> usize {
         let others = |count: usize| count.saturating_sub(1);
         others(Arc::strong_count(&self.shared)) + others(Arc::strong_count(&self.shared.iterations))

@@ -10,10 +10,10 @@ use std::sync::Arc;
 #[must_use = "unscaled gradients are for an optimizer"]
 pub struct UnscaledGrads<D: GradScaler> {
     pub(crate) grads: D::Grads,
-    /// Findings of the passes; empty while the one pass is the verdict, so that clipping writes to it in place.
+    /// Found-inf results of the passes; empty while the verdict is the result of a single pass, so that clipping writes to it in place.
     pub(crate) parts: Vec<Part<D>>,
     pub(crate) verdict: D::Found,
-    /// True if the norm in the verdict is that of these gradients, and not of a window's first micro-batch.
+    /// True if the norm in the verdict is that of these gradients, not that of a window's first micro-batch.
     measured: bool,
     pub(crate) name: String,
     pub(crate) shared: Arc<Shared<D>>,
@@ -51,14 +51,13 @@ impl<D: GradScaler> UnscaledGrads<D> {
     ///
     /// # Steps that evaluate their loss again
     ///
-    /// L-BFGS and line searches call a closure inside the step: forward, backward, a loss. Its gradients would come scaled, and
-    /// with no verdict on them, in the middle of a step that was decided on others; and between two evaluations the scale would
-    /// have to move for an overflow to end. torch raises "Closure use is not currently supported" for one given by name, and does
-    /// not see one given by place. Here a step has no place for one: [`Optimizer::step`] takes
-    /// gradients and a verdict.
+    /// L-BFGS and line searches call a closure inside the step: forward, backward, a loss. Its gradients would come scaled, and with no verdict on
+    /// them, in the middle of a step that was decided on others; and between two evaluations the scale would have to move for an overflow to end.
+    /// torch raises "Closure use is not currently supported" for one given by name, and does not see one given by place. Here a step takes no
+    /// closure: [`Optimizer::step`] takes gradients and a verdict.
     ///
-    /// Such an optimizer takes one iteration for each evaluation: it keeps its search direction between steps, is given the
-    /// gradients of one evaluation each time, and moves or does not. Bindings that are handed a closure refuse it.
+    /// Such an optimizer takes one iteration for each evaluation: it keeps its search direction between steps, receives the gradients of one
+    /// evaluation each time, and decides whether to change the parameters. Bindings refuse a closure.
     ///
     /// ## A closure for the optimizer
     ///
@@ -96,7 +95,7 @@ impl<D: GradScaler> UnscaledGrads<D> {
 }
 
 impl<D: GradOps> UnscaledGrads<D> {
-    /// Shrinks the gradients so that their L2 norm together is at most `max`. The report has the norm.
+    /// Scales the gradients down so that their global L2 norm is at most `max`. The report has the norm.
     ///
     /// The norm is of the gradients in this set: ranks clip alike where they hold the same gradients, such as averages.
     ///
@@ -107,7 +106,7 @@ impl<D: GradOps> UnscaledGrads<D> {
         self.clip(Norm::L2, max)
     }
 
-    /// Shrinks the gradients so that the largest |element| of all is at most `max`, keeping their direction.
+    /// Scales the gradients down so that the largest |element| of all is at most `max`, keeping their direction.
     ///
     /// # Errors
     ///
@@ -126,11 +125,11 @@ impl<D: GradOps> UnscaledGrads<D> {
         Ok(self)
     }
 
-    /// Shrinks each group's gradients so that their norm, of these alone, is at most the group's limit; a parameter that no
-    /// group names is left alone. As every clip, it is of what earlier ones have left.
+    /// Scales each group's gradients down so that the group's own norm is at most its limit; parameters in no group are unchanged. Like every clip,
+    /// it measures the gradients after earlier clips.
     ///
-    /// The report tells a group's norm only where it is not finite, which skips the step; `norm` stays what
-    /// [`clip_norm`](Self::clip_norm) measured, if that was called. As there, norms are of the gradients in this set.
+    /// The report has a group's norm only if it is not finite, which skips the step; `norm` stays what [`clip_norm`](Self::clip_norm) measured, if
+    /// that was called. As there, norms are those of the gradients in this set.
     ///
     /// # Errors
     ///

@@ -7,14 +7,14 @@ use binade_core::{FoundInf, OrderError};
 const EXPONENT: i32 = 8;
 
 impl<D: GradScaler> Scaler<D> {
-    /// Runs `run` on the loss times 1 and on the loss times 256, and compares the largest finite |gradient| of the two: a check
-    /// to be called once, at the start of a new loop, with what [`backward`](crate::ScaledLoss::backward) is given there.
+    /// Runs `run` on the loss times 1 and on the loss times 256, and compares the largest finite |gradient| of the two: a check to call once, when
+    /// writing a new loop, with the same closure as [`backward`](crate::ScaledLoss::backward).
     ///
     /// A backward pass that starts from the unscaled loss compiles, and gives gradients that are too small by the scale. The scaler
     /// is left as it was. Waits for the device.
     ///
-    /// The forward pass must survive a backward pass, and a gradient must be above 0. An overflow under the larger scale alone
-    /// says that the scale was heeded.
+    /// The forward pass must survive a backward pass, and a gradient must be above 0. An overflow under only the larger scale shows that backward
+    /// applies the scale.
     ///
     /// # Errors
     ///
