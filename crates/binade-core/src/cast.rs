@@ -1,7 +1,7 @@
 //! Exact scalar conversions: each rounds once, from `f32`, to nearest even.
 //!
-//! `bf16` and `f16` come from `half`; [`E4M3`] and [`E5M2`] are here, because existing codecs disagree on what happens
-//! beyond the largest value. Nothing goes from `f64` to sixteen bits, where a detour by `f32` would round twice.
+//! `bf16` and `f16` come from `half`; [`E4M3`] and [`E5M2`] are here, because existing codecs disagree on what happens beyond the largest value.
+//! There is no cast from `f64` to sixteen bits: a detour through `f32` would round twice.
 
 pub(crate) mod codec;
 mod float8;
@@ -11,7 +11,7 @@ pub use float8::{E4M3, E5M2};
 use crate::DType;
 use half::{bf16, f16};
 
-/// Result of a cast of a value beyond a format's largest: one that rounds past it, or infinity.
+/// Result of a cast of a value that rounds beyond a format's largest, or of infinity.
 ///
 /// NaN is not an overflow: it stays NaN either way.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]

@@ -60,7 +60,7 @@ impl DType {
         }
     }
 
-    /// Returns the name by which torch and safetensors users know the type.
+    /// Returns the name of the type in torch and safetensors.
     pub const fn name(self) -> &'static str {
         match self {
             Self::BF16 => "bf16",

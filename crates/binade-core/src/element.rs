@@ -126,7 +126,7 @@ fn widened_f16(code: u16) -> f32 {
     let (sign, rest) = ((code & 0x8000) << 16, (code & 0x7fff) << 13);
     // Mantissas move by 13 places, and the bias of exponents from 15 to 127.
     let normal = rest + (exponent(0) - (15 << 23));
-    // A subnormal has the exponent of the least normal number without its leading 1, which is put there and taken off.
+    // A subnormal has the exponent of the least normal number without its leading 1, which is added and subtracted again.
     let subnormal = f32::from_bits(rest + exponent(-14)) - f32::from_bits(exponent(-14));
     // A NaN is made quiet.
     let quiet = if rest > 0x0f80_0000 { 1 << 22 } else { 0 };
@@ -144,9 +144,9 @@ fn widened_f16(code: u16) -> f32 {
 #[expect(clippy::cast_possible_truncation, reason = "each magnitude is below 2^15")]
 fn nearest_f16(x: f32) -> u16 {
     let (sign, rest) = (x.to_bits() >> 16 & 0x8000, x.to_bits() & 0x7fff_ffff);
-    // As in `nearest_bf16`, with 13 places that are dropped. It carries to infinity where it has to.
+    // As in `nearest_bf16`, with 13 dropped places. The carry may reach infinity.
     let normal = rest.wrapping_sub(exponent(-15)).wrapping_add(0xfff + (rest >> 13 & 1)) >> 13;
-    // The last place of 1/2 is the least subnormal, so that the sum is rounded as the result has to be.
+    // The last place of 1/2 is the least subnormal, so the sum is rounded like the result.
     let subnormal = (f32::from_bits(rest) + 0.5).to_bits() - exponent(-1);
     // A NaN is made quiet: its payload may be all in the bits that are dropped.
     let nan = 0x7e00 | (rest >> 13 & 0x3ff);

@@ -36,7 +36,7 @@ pub enum ErrorKind {
             it cannot hold takes `HostTypeError`, and one that never fails `Infallible`"
 )]
 pub trait Error: std::error::Error + Send + Sync + 'static {
-    /// Returns the kind, which callers may branch on.
+    /// Returns the kind of the error, for callers to branch on.
     fn kind(&self) -> ErrorKind;
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 /// First gradient that was not finite, before or after unscaling.
 ///
-/// The first is the lowest: by parameter in the set's order, then by index as stored, in whatever order threads worked.
+/// The first is the lowest: by parameter in the set's order, then by index as stored. It does not depend on the order of threads.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Overflow {
@@ -52,13 +52,13 @@ pub struct FoundInf {
     /// Norm of all gradients together before clipping, if clipping measured it.
     #[cfg_attr(feature = "serde", serde(default, with = "crate::non_finite::option"))]
     pub norm: Option<f32>,
-    /// True if the scale had diverged before this pass, so that its step is skipped in any case.
+    /// True if the scale had diverged before this pass; its step is then always skipped.
     pub halted: bool,
     /// Names of trainable parameters without a gradient.
     pub missing: Vec<Arc<str>>,
 }
 
-/// Rule by which the overflows of two findings become one. A finding that is halted halts the other under either rule.
+/// Rule that combines the overflows of two findings. A halted finding halts the other under either rule.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum MergeRule {
     /// Overflow where either overflowed.
@@ -118,8 +118,7 @@ impl FoundInf {
         self.norm = Some(self.check_norm(Self::NORM, norm));
     }
 
-    /// Returns `norm` as `f32`. One that is not finite raises the finding under `name`, unless it is raised already, and counts
-    /// no element.
+    /// Returns `norm` as `f32`. A norm that is not finite raises the finding under `name`, unless it is already raised, and counts no element.
     #[expect(clippy::cast_possible_truncation, reason = "rounds to f32 on purpose")]
     pub fn check_norm(&mut self, name: &str, norm: f64) -> f32 {
         let norm = norm as f32;

@@ -5,8 +5,7 @@ use std::ops::Range;
 
 /// Types of a device for parameters, gradients and the result of checking gradients.
 ///
-/// Loss scaling and master weights are implemented over these types, so that an optimizer of a device takes the gradients that a
-/// scaler of it has unscaled.
+/// Loss scaling and master weights share these types, so an optimizer of a device takes gradients unscaled by a scaler of that device.
 ///
 /// `is_raised` and `materialise` are for optimizers that expect plain tensors; a device without them has none.
 ///
@@ -50,16 +49,16 @@ pub trait GradSet: Handle {
     /// Finding of one pass over a set: raised or not, its place, and the missing gradients. Cloning is cheap.
     type Found: Clone;
 
-    /// Returns the device's own error for one that training has on every device.
+    /// Converts an error of training, which every device has, into the device's error type.
     fn train_error(&self, error: TrainError) -> Self::Error;
 
-    /// Returns the elements that this device keeps of what a parameter of this name and number of elements has besides itself: averages,
-    /// masters and moments. All of them, but on one of several ranks that divide them.
+    /// Returns the range of elements of a parameter's averages, masters and moments that this device keeps, from the parameter's name and number of
+    /// elements. All of them, but on one of several ranks that divide them.
     fn slice(&self, name: &str, elements: usize) -> Range<usize> {
         0..elements
     }
 
-    /// Returns true if a step by gradients of this finding must be skipped: a read, which waits. Optional.
+    /// Returns true if a step with gradients of this finding must be skipped. It reads the device, and waits for it. Optional.
     ///
     /// # Errors
     ///

@@ -3,15 +3,14 @@
 use crate::{GradSet, NamedGrads, Optimizer, TrainError};
 use std::fmt;
 
-/// Optimizer from a closure, which takes the gradients of each step that is not skipped: unscaled, in `f32`, in the order of the
-/// set; `None` is a missing one.
+/// Optimizer from a closure. The closure gets the gradients of each step that is not skipped: unscaled, in `f32`, in the order of the set; `None` is
+/// a missing one.
 ///
-/// Each step reads one flag from the device, so that a skipped step never reaches the closure. The fused, predicated
-/// `MasterOptimizer` of `binade-master-weights` reads nothing. A set without any gradient is an error and does not reach the
-/// closure either.
+/// Each step reads one flag from the device, so a skipped step never calls the closure. The fused, predicated `MasterOptimizer` of
+/// `binade-master-weights` reads nothing. A set without any gradient is an error and does not reach the closure either.
 ///
-/// It keeps no master weights. The counterpart of Apex's `FP16_Optimizer` is `Fp16Optimizer` of `binade-master-weights`, which reads nothing
-/// either. The tensors that the closure updates should be stored in `f32`: in sixteen bits small updates are lost.
+/// It keeps no master weights. The counterpart of Apex's `FP16_Optimizer` is `Fp16Optimizer` of `binade-master-weights`, which does not read the
+/// device. The tensors that the closure updates should be stored in `f32`: in sixteen bits small updates are lost.
 ///
 /// # Examples
 ///

@@ -24,7 +24,7 @@ pub enum HostTensor {
     F32(Vec<f32>),
 }
 
-/// Error for an element type that a tensor does not have: that of [`HostTensor`], and of your own tensor if it needs no other.
+/// Error for an element type that a tensor does not support. [`HostTensor`] uses it, and your own tensor may too.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("the tensor cannot have elements of {0}: take a type that it has, such as f32")]
 pub struct HostTypeError(pub DType);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub struct MatchError {
     /// Name of the parameter.
     pub parameter: Arc<str>,
-    /// Point of disagreement, and what to do.
+    /// Point of disagreement, and a remedy.
     pub why: &'static str,
 }
 
@@ -62,7 +62,7 @@ mod tests {
             Some(error.parameter)
         };
         assert_eq!(refused(&sum), None);
-        // A missing gradient has no shape to compare.
+        // A missing gradient has no shape.
         assert_eq!(refused(&[(&a, None), (&b, Some(column))]), None);
         assert_eq!(refused(&[(&a, Some(column)), (&b, None)]), Some(a.clone()));
         assert_eq!(refused(&[(&b, Some(row)), (&a, None)]), Some(b.clone()));

@@ -118,7 +118,7 @@ pub trait MultiTensor: GradSet {
 ///
 /// # Errors
 ///
-/// The first name at which they differ.
+/// An error with the first name at which they differ.
 pub fn check_same_set<'a, 'b, T: 'a + 'b>(
     x: &'a [Named<T>],
     y: &'b [Named<T>],

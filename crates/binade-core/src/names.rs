@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Numbers of names, by which a device calls parameters. A number is given once, and kept as long as this lives.
+/// Numbers that a device uses instead of parameters' names. A name keeps its number for the lifetime of this value.
 #[derive(Debug, Default)]
 pub struct Names {
     known: Mutex<Known>,
@@ -25,8 +25,7 @@ impl Names {
 
     /// Returns the numbers of a set's names, in its order.
     ///
-    /// Names that came as one set have numbers that follow each other: where a name is shared with the one that is expected
-    /// next, it is not looked up.
+    /// Names of one set have consecutive numbers: a name that is the same allocation as the expected next one is not looked up.
     pub fn numbers<'n>(&self, set: impl Iterator<Item = &'n Arc<str>>) -> Vec<u32> {
         let mut known = self.lock();
         let mut next = 0;
@@ -45,7 +44,7 @@ impl Names {
         self.lock().names.get(number as usize).cloned()
     }
 
-    /// Locks the table. It is whole even after a panic, since no change of it can stop halfway.
+    /// Locks the table. The value is whole even after a panic, since no change can stop halfway.
     fn lock(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }

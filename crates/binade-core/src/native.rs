@@ -42,8 +42,8 @@ pub trait AmpTensor: Clone {
     /// `Unsupported` if the tensor cannot hold `to`.
     fn cast(&self, to: DType) -> Result<Self, Self::Error>;
 
-    /// Returns the extents, slowest first. The provided method returns `None`, which leaves shapes unchecked. Two tensors then
-    /// fit if they are equally long, a matrix and its transpose among them, and cast policies that go by sizes get none.
+    /// Returns the extents, slowest first. The provided method returns `None`: shapes are then not checked. Two tensors then fit if they are equally
+    /// long, a matrix and its transpose among them, and cast policies that go by sizes get none.
     fn shape(&self) -> Option<Vec<usize>> {
         None
     }
@@ -51,8 +51,8 @@ pub trait AmpTensor: Clone {
     /// Replaces each element `x` at index `i` by `f(i, x)`. The index counts in row-major order, whatever the strides.
     fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32);
 
-    /// Returns an `f32` tensor of `values`, which are as many as `shape` has elements, in row-major order. Optional: several ranks take
-    /// it, since each is sent gradients that it may not have had itself. The provided method returns `None`.
+    /// Returns an `f32` tensor of `values` in row-major order, one for each element of `shape`. Optional: only several ranks need it, since a rank
+    /// receives gradients that it may not have had. The provided method returns `None`.
     fn from_f32(values: &[f32], shape: &[usize]) -> Option<Self> {
         let _ = (values, shape);
         None
@@ -70,8 +70,7 @@ pub trait AmpTensor: Clone {
         self
     }
 
-    /// Returns the tensor that has these rows alone. A row that a sparse tensor lacks is zeros. The provided method returns the tensor
-    /// itself.
+    /// Returns a tensor of only these rows. A row that is missing from a sparse tensor is zeros. The provided method returns the tensor itself.
     #[must_use]
     fn with_rows(&self, rows: &[usize]) -> Self {
         let _ = rows;
@@ -97,8 +96,8 @@ pub trait AmpTensor: Clone {
 
 /// Error of a [`HostDevice`] tensor: the tensor's own, or one of sets that do not match.
 ///
-/// A device with this error, lists of gradients and a `FoundInf` has clipping and snapshots on the host without implementing them. A
-/// device that does these by itself has an error type of its own.
+/// A device with this error, lists of gradients and a `FoundInf` has clipping and snapshots on the host without implementing them. A device with its
+/// own implementation has its own error type.
 #[derive(Debug, thiserror::Error)]
 pub enum HostDeviceError<E> {
     /// Error of the tensor.
@@ -109,7 +108,7 @@ pub enum HostDeviceError<E> {
     Mismatch {
         /// Name of the parameter.
         parameter: Arc<str>,
-        /// Point of disagreement, and what to do.
+        /// Point of disagreement, and a remedy.
         why: &'static str,
     },
     /// Sets that disagree about a shape.
@@ -132,7 +131,7 @@ pub enum HostDeviceError<E> {
         first: Arc<str>,
         /// Name in the second set.
         second: Arc<str>,
-        /// Description of the sets, and what to do.
+        /// Description of the sets, and a remedy.
         why: &'static str,
     },
     /// Error of training that every device has.
@@ -148,7 +147,7 @@ pub enum HostDeviceError<E> {
         what: &'static str,
         /// Number that was given.
         value: f64,
-        /// Range that the operation takes.
+        /// Range that the operation accepts.
         expected: &'static str,
     },
 }
@@ -172,8 +171,7 @@ impl<E: Error> Error for HostDeviceError<E> {
 }
 
 impl<E> HostDeviceError<E> {
-    /// Returns an error of the program's own, such as one that ends a closure given to `backward`. Its kind is
-    /// [`Other`](ErrorKind::Other).
+    /// Wraps an error of the program, such as an error of the closure passed to `backward`. Its kind is [`Other`](ErrorKind::Other).
     ///
     /// ```
     /// use binade_core::{HostDeviceError, HostTypeError};

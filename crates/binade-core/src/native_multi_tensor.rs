@@ -7,7 +7,7 @@ use crate::{
 
 type Result<V, T> = std::result::Result<V, HostDeviceError<<T as AmpTensor>::Error>>;
 
-/// Scalars of norms come from [`AmpTensor::from_f32`]; a tensor without it has no norms.
+/// [`AmpTensor::from_f32`] creates the scalars of norms; a tensor without that method has no norms.
 impl<T: AmpTensor> MultiTensor for HostDevice<T> {
     fn scale_all(&self, factor: f32, tensors: &[Named<T>]) -> Result<Checked<Self>, T> {
         let mut found = FoundInf::default();

@@ -1,4 +1,4 @@
-//! Infinities and NaN in text formats: JSON has no such numbers, and a report of an overflow has.
+//! Infinities and NaN in text formats: JSON does not have these numbers, but a report of an overflow may contain them.
 //!
 //! The module is for `#[serde(with = …)]` on a field.
 

@@ -75,7 +75,7 @@ impl Op {
         if self.index == CUSTOM { None } else { Some(self.index) }
     }
 
-    /// Returns the class, by which a policy chooses a precision.
+    /// Returns the class, from which a policy chooses a precision.
     pub const fn class(&self) -> OpClass {
         self.class
     }

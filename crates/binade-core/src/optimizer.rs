@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// Optimizer that applies a set of gradients, or leaves everything as it was.
 ///
-/// `G` is the set and `F` the flag that says if it overflowed; both may live on a device.
+/// `G` is the set of gradients and `F` its found-inf result; both may be on a device.
 ///
 /// # For implementers
 ///
@@ -27,8 +27,8 @@ pub trait Optimizer<G, F> {
     /// If the device fails, or `grads` does not match the parameters. An overflow is not an error.
     fn step(&mut self, grads: G, found: &F) -> Result<(), Self::Error>;
 
-    /// Returns names of parameters that `grads` has no entry for, not even one without a gradient. A step leaves them as they are, and its
-    /// report lists them as missing. The provided method returns none.
+    /// Returns names of parameters without an entry in `grads`, not even an entry without a gradient. A step does not change them, and its report
+    /// lists them as missing. The provided method returns none.
     fn unlisted(&self, grads: &G) -> Vec<Arc<str>> {
         let _ = grads;
         Vec::new()

@@ -26,7 +26,7 @@ pub enum OrderError {
         /// Name of the step; empty if it has none.
         step: String,
     },
-    /// Step that was dropped before an update had taken it.
+    /// Step that was dropped before an update took it.
     #[error(
         "step {update}{} never reached `Scaler::update`, so that the scale has not moved by what it found and nobody has heard \
          whether it was skipped: give every step to `update`, or call `abandon` on it; this is told once, and the next call goes on",

@@ -36,8 +36,8 @@ impl fmt::Display for TensorSpec {
     }
 }
 
-/// Tensor as a file has it: the little-endian bytes of its elements, in row-major order. A rank that keeps a slice of a tensor has the bytes
-/// of those elements alone.
+/// Tensor as a file has it: the little-endian bytes of its elements, in row-major order. A rank that keeps a slice of a tensor has only the bytes of
+/// those elements.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RawTensor {
     spec: TensorSpec,

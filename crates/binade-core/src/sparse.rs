@@ -3,7 +3,7 @@
 use crate::{DType, MatchError, Named, NamedGrads};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// Gradient of a parameter: whole, or the rows of it that were looked up.
+/// Gradient of a parameter: dense, or only the rows that were looked up.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Gradient<T> {
     /// Gradient of the parameter's shape.
@@ -12,10 +12,10 @@ pub enum Gradient<T> {
     Sparse(SparseGradient<T>),
 }
 
-/// Rows of a gradient. All other rows are zero, and a step leaves those rows of the parameter alone.
+/// Rows of a gradient. All other rows are zero, and a step does not change those rows of the parameter.
 ///
-/// The rows are distinct; a device need not check it. [`SparseEmbedding`](crate::ops::SparseEmbedding) adds the gradients of an index that
-/// occurs twice before anything looks at them: each of two gradients of 64000 is finite in f16, and their sum is not.
+/// The rows are distinct; a device need not check it. [`SparseEmbedding`](crate::ops::SparseEmbedding) adds the gradients of a repeated index before
+/// they are checked: each of two gradients of 64000 is finite in f16, and their sum is not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseGradient<T> {
     /// Elements of the rows, `[n, …]`.
@@ -27,7 +27,7 @@ pub struct SparseGradient<T> {
 /// Places of the rows of a [`SparseGradient`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseRows<T> {
-    /// Row of the parameter for each row of the values, `[n]` in i64; -1 for a row of zeros that has no place.
+    /// Row of the parameter for each row of the values, `[n]` in i64; -1 marks a row of zeros without a place in the parameter.
     pub indices: T,
     /// Shape of the parameter, whose first extent counts its rows.
     pub shape: Vec<usize>,
@@ -86,7 +86,7 @@ impl HostRows {
         all
     }
 
-    /// Returns the elements of the rows `wanted`, with zeros for one that is not here.
+    /// Returns the elements of the rows `wanted`, with zeros for missing rows.
     #[must_use]
     pub fn select(&self, values: &[f32], wanted: &[usize]) -> Vec<f32> {
         let width = self.width();
@@ -112,7 +112,7 @@ impl<T> Gradient<T> {
     }
 }
 
-/// Set of gradients of which some may be sparse: one entry a trainable parameter, `None` if it has no gradient.
+/// Set of gradients, dense or sparse: one entry for each trainable parameter, `None` if it has no gradient.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseGrads<T>(pub NamedGrads<Gradient<T>>);
 

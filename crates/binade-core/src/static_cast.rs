@@ -4,9 +4,8 @@ use crate::{Element, HostTensor, Named, NamedGrads};
 
 /// Tensor, or model of tensors, with a static element type that can be cast to another.
 ///
-/// It is the static counterpart of [`AmpTensor::cast`](crate::AmpTensor::cast): the target is a type parameter, and the result
-/// another type. A program implements it for its own model or tensor; a foreign tensor inside is converted there, element by
-/// element.
+/// It is the static counterpart of [`AmpTensor::cast`](crate::AmpTensor::cast): the target is a type parameter, and the result has a different type.
+/// A program implements it for its own model or tensor; a foreign tensor inside is converted there, element by element.
 ///
 /// # For implementers
 ///
@@ -47,7 +46,7 @@ pub trait StaticSet: Clone {
     /// Returns every parameter by name.
     fn slices(&mut self) -> Vec<Named<&mut [Self::Element]>>;
 
-    /// Returns a model whose parameters are gradients as a scaler takes them: by name, a missing one `None`.
+    /// Converts a model of gradients into a scaler's set: gradients by name, `None` for a missing one.
     fn into_grads(mut self) -> NamedGrads<HostTensor> {
         let grad = |Named { name, value }: Named<&mut [Self::Element]>| {
             Named::new(name, (!value.is_empty()).then(|| HostTensor::of(value)))

@@ -6,10 +6,10 @@ use crate::{
 };
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
-/// Handle of a model `P` whose element type is a type parameter: scales losses, which are plain `f32`, and keeps masters.
+/// Handle for a model `P` whose element type is a type parameter. It scales losses, which are plain `f32`, and keeps masters.
 ///
-/// Its gradients are host tensors, which [`StaticSet::into_grads`] makes of a model. It has no autocast: a static type decides
-/// what a region decides at run time.
+/// Its gradients are host tensors; [`StaticSet::into_grads`] converts a model into them. It has no autocast: the static type fixes what a region
+/// would decide at run time.
 pub struct TypedModel<P>(PhantomData<fn() -> P>);
 
 empty_handle!(TypedModel);
@@ -42,7 +42,7 @@ pub trait HostParams<T: Clone> {
     /// Returns the parameters as tensors.
     fn tensors(&self) -> Cow<'_, [Named<T>]>;
 
-    /// Calls `change` with the parameters, and stores what it leaves.
+    /// Calls `change` with the parameters, and stores the changed parameters.
     fn edit<R>(&mut self, change: impl FnOnce(&mut [Named<T>]) -> R) -> R;
 }
 

@@ -1,12 +1,11 @@
-//! Stochastic rounding: up with the probability of the part that is cut off, by random bits that depend on a key and an index
-//! alone.
+//! Stochastic rounding: a value is rounded up with the probability of its cut-off part, by random bits that depend only on a key and an index.
 //!
-//! The expected result is the value, so that many updates too small to change a 16-bit weight one by one still add up.
+//! The expected result is the value, so many updates that are each too small to change a 16-bit weight still add up.
 //!
 //! # The bits
 //!
-//! [`bits`] is a function of (seed, parameter, step, index) alone: no state, so the same on every backend and however work
-//! is divided. One call of Philox4x32-10 gives the words of four neighbours:
+//! [`bits`] depends only on (seed, parameter, step, index). It has no state, so it is the same on every backend and for any division of work. One
+//! call of Philox4x32-10 gives the words of four neighbours:
 //!
 //! | word | key | counter |
 //! |---|---|---|

@@ -31,7 +31,7 @@ pub enum TrainError {
         /// Name of the trait and its method.
         method: &'static str,
     },
-    /// Sparse gradient that cannot be taken: the rule or the store has no step of rows alone, or the device takes whole gradients.
+    /// Unsupported sparse gradient: the rule or the store cannot step single rows, or the device takes only dense gradients.
     #[error(
         "`{parameter}`: its gradient is sparse, and {why}; by `embedding` in place of `embedding_sparse` it is a whole one"
     )]
@@ -41,7 +41,7 @@ pub enum TrainError {
         /// Reason for the refusal.
         why: &'static str,
     },
-    /// Limit of a clipping group that is no positive number.
+    /// Limit of a clipping group that is not a positive number.
     #[error("clip_groups: group {group} has a limit of {max}, takes a positive number")]
     ClipLimit {
         /// Place of the group, from 0.

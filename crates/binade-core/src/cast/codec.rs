@@ -15,7 +15,7 @@ const STORED: u32 = 23;
 /// Place of a narrow format's codes among the patterns of `f32`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Codec {
-    /// Number of significand bits that `f32` has and the format lacks.
+    /// Number of significand bits by which `f32` exceeds the format.
     dropped: u32,
     /// Exponent field in `f32` of the format's smallest normal.
     first_normal: u32,
@@ -49,14 +49,14 @@ impl Codec {
 
     /// Rounds to nearest, ties to even.
     ///
-    /// Both sums are always made and one of them chosen, so that a loop over values has no branch.
+    /// Both sums are always computed and one is selected, so that a loop over values has no branch.
     #[inline(always)]
     pub(crate) const fn nearest(self, value: f32, on_overflow: OnOverflow) -> u32 {
         let magnitude = value.to_bits() & !SIGN;
         let (first, below_half) = (self.first_normal << STORED, (1 << (self.dropped - 1)) - 1);
         let odd = (magnitude >> self.dropped) & 1;
         let normal = magnitude.wrapping_sub(first - (1 << STORED)).wrapping_add(below_half + odd);
-        // The last place of a number of this exponent is the format's smallest number, which a sum is rounded to.
+        // The last place of a number with this exponent is the format's smallest number, so a sum is rounded to it.
         let unit = f32::from_bits((self.first_normal + self.dropped) << STORED);
         let subnormal = (f32::from_bits(magnitude) + unit).to_bits().wrapping_sub(unit.to_bits());
         let code = if magnitude >= first { normal >> self.dropped } else { subnormal };
@@ -110,7 +110,7 @@ impl Codec {
     const fn decode_magnitude(self, code: u32) -> u32 {
         let rebias = (self.first_normal - 1) << STORED;
         let normal = (code << self.dropped).wrapping_add(rebias);
-        // With a leading one, which a subnormal lacks, it reads too large by exactly the smallest normal.
+        // A subnormal has no leading one; read with one, it is too large by exactly the smallest normal.
         let min_normal = f32::from_bits(rebias + (1 << STORED));
         let with_leading_one = f32::from_bits(normal.wrapping_add(1 << STORED));
         let subnormal = (with_leading_one - min_normal).to_bits();

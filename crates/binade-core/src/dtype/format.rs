@@ -4,10 +4,9 @@ use crate::DType;
 
 /// Range and precision of a floating-point format; every value is exact.
 ///
-/// The formulas are those of IEEE 754-2019, 3.3 and 3.4, for precision p and exponent width w: bias b = 2^(w-1) - 1,
-/// largest (2 - 2^(1-p))·2^b, smallest normal 2^(1-b), smallest subnormal 2^(2-b-p). bfloat16 and E5M2 follow them; E4M3
-/// spends its top exponent on numbers, all but one code, which is NaN (OCP 8-bit Floating Point Specification, revision
-/// 1.0).
+/// The formulas are those of IEEE 754-2019, 3.3 and 3.4, for precision p and exponent width w: bias b = 2^(w-1) - 1, largest (2 - 2^(1-p))·2^b,
+/// smallest normal 2^(1-b), smallest subnormal 2^(2-b-p). bfloat16 and E5M2 follow them; E4M3 uses its top exponent for numbers, except one code,
+/// which is NaN (OCP 8-bit Floating Point Specification, revision 1.0).
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Format {
@@ -50,7 +49,7 @@ impl Format {
         }
     }
 
-    /// Returns the number of bits of exponent and significand fields together, which is the number of the sign's bit.
+    /// Returns the number of bits of the exponent and significand fields together, which is the position of the sign bit.
     pub(crate) const fn magnitude_bits(self) -> u32 {
         self.exponent_bits + self.significand_bits - 1
     }

@@ -65,7 +65,7 @@ pub trait BatchNorm: Handle {
         config: BatchNormConfig,
     ) -> Result<BatchNormOutput<Self::Tensor>, Self::Error>;
 
-    /// Normalises by the running statistics. There is no backward for this form.
+    /// Normalises by the running statistics. This form has no backward.
     ///
     /// # Errors
     ///
@@ -92,8 +92,7 @@ pub trait BatchNorm: Handle {
         eps: f32,
     ) -> Result<NormGrads<Self::Tensor>, Self::Error>;
 
-    /// Returns mean and unbiased variance of each channel of the batch: the statistics towards which
-    /// [`batch_norm`](Self::batch_norm) moves the running ones.
+    /// Returns mean and unbiased variance of each channel of the batch. [`batch_norm`](Self::batch_norm) moves the running statistics towards them.
     ///
     /// # Errors
     ///

@@ -9,7 +9,7 @@ use crate::Handle;
 /// * Elements keep their type and their bits, and the result lies in row-major order. An input may have no element.
 /// * There is no backward method: each gradient is a part of `grad`, by [`Narrow`](super::Narrow).
 pub trait Cat: Handle {
-    /// Returns the inputs, of which there is at least one, joined along `axis`.
+    /// Returns the inputs, at least one, joined along `axis`.
     ///
     /// # Errors
     ///

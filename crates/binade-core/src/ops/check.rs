@@ -48,7 +48,7 @@ macro_rules! signatures {
                 }
             }
 
-            /// Returns the number of operands that the method takes.
+            /// Returns the method's number of operands.
             const fn operand_count(&self) -> RangeInclusive<usize> {
                 match self {
                     $($(Self::$variant { .. } => {

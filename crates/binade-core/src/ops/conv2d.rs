@@ -67,12 +67,12 @@ pub trait Conv2d: Handle {
         config: Conv2dConfig,
     ) -> Result<AffineGrads<Self::Tensor>, Self::Error>;
 
-    /// Returns the gradients of weight and bias alone, with the same bits: images need no gradient. The provided method calls
+    /// Returns only the gradients of weight and bias, with the same bits, for images that need no gradient. The provided method calls
     /// [`conv2d_backward`](Self::conv2d_backward) and drops the input's.
     ///
     /// # Errors
     ///
-    /// As [`conv2d_backward`](Self::conv2d_backward).
+    /// The errors of [`conv2d_backward`](Self::conv2d_backward).
     fn conv2d_backward_of_weight(
         &self,
         grad: &Self::Tensor,

@@ -4,9 +4,9 @@ use crate::Handle;
 
 /// Dropout: zeroes each element with probability `p` and multiplies the rest by `1 / (1 − p)`.
 ///
-/// The mask is a pure function of a key and of each element's index, so that backward computes it again and nothing is kept. The
-/// key is an i64 tensor `[2]`, seed and counter, each the bits of a `u64`. It is a device value, so that a recorded step can be
-/// replayed with the next counter. The caller takes another counter for each call.
+/// The mask is a pure function of a key and of each element's index, so backward recomputes it instead of keeping it. The key is an i64 tensor `[2]`,
+/// seed and counter, each the bits of a `u64`. It is a device value, so that a recorded step can be replayed with the next counter. The caller takes
+/// another counter for each call.
 ///
 /// # For implementers
 ///
@@ -32,7 +32,7 @@ pub trait Dropout: Handle {
     ///
     /// # Errors
     ///
-    /// As [`dropout`](Self::dropout).
+    /// The errors of [`dropout`](Self::dropout).
     fn dropout_backward(
         &self,
         grad: &Self::Tensor,

@@ -56,7 +56,7 @@ pub trait Invoke: Handle {
     ) -> Result<Vec<Self::Tensor>, Self::Error>;
 }
 
-/// Implements the operations' traits for a device that hands each call on to another device.
+/// Implements the operations' traits for a device that passes each call on to another device.
 ///
 /// Generic parameters stand in brackets before the type. There are three forms:
 ///

@@ -28,12 +28,12 @@ pub trait Upload: Handle {
     /// `Mismatch` if `values` are not as many as `shape` says.
     fn upload_i64(&self, values: &[i64], shape: &[usize]) -> Result<Self::Tensor, Self::Error>;
 
-    /// Puts values in the place of a floating-point tensor of this shape and type. The provided method makes a new tensor. A device whose
-    /// tensors can be variables, which others hold too, sets these.
+    /// Puts values in the place of a floating-point tensor of this shape and type. The provided method makes a new tensor. If the device's tensors
+    /// can be shared variables, this sets the variable.
     ///
     /// # Errors
     ///
-    /// As [`upload`](Self::upload).
+    /// The errors of [`upload`](Self::upload).
     fn upload_to(
         &self,
         place: &mut Self::Tensor,

@@ -3,10 +3,10 @@
 use crate::ops::{Download, Shaped, Upload, shape::element_count};
 use crate::{AmpTensor, DType, HostDevice, HostDeviceError, TrainError};
 
-/// A tensor that tells no shape is of one axis.
+/// A tensor without a shape has one axis.
 impl<T: AmpTensor> Shaped for HostDevice<T> {
     fn shape(&self, tensor: &T) -> Vec<usize> {
-        // A tensor casts to its own type; one that does not is refused where it is downloaded.
+        // A tensor must cast to its own type; otherwise its download is an error.
         tensor
             .shape()
             .unwrap_or_else(|| vec![elements(tensor).map_or(0, |elements| elements.len())])
@@ -33,7 +33,7 @@ impl<T: AmpTensor> Upload for HostDevice<T> {
         Err(HostDeviceError::Train(TrainError::unsupported::<Self>("Upload::upload_i64")))
     }
 
-    /// Writes to a copy of the place, which needs no [`AmpTensor::from_f32`].
+    /// Writes to a copy of `place`, without [`AmpTensor::from_f32`].
     fn upload_to(
         &self,
         place: &mut T,
@@ -62,7 +62,7 @@ impl<T: AmpTensor> Download for HostDevice<T> {
 
 const COUNT: &str = "the values are more or fewer than the shape has elements; give as many";
 
-/// Returns the elements, read from a cast, which copies: a clone may share them, and an autograd would see a write to it.
+/// Returns the elements, read from a cast, which copies: a clone may share them, and an autograd would see a write to them.
 fn elements<T: AmpTensor>(tensor: &T) -> Result<Vec<f32>, T::Error> {
     let mut elements = Vec::new();
     tensor.cast(DType::F32)?.whole().map_f32(&mut |_, x| {

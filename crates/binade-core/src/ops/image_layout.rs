@@ -4,11 +4,11 @@ use super::Permute;
 
 /// Order of the axes of images: a setting of convolution and pooling.
 ///
-/// A tensor has no strides, so that its shape alone does not tell one order from the other. Kernels of convolutions are
-/// `[O, C / groups, KH, KW]` in both, and checkpoints the same. [`channels_first`] and [`channels_last`] convert images.
+/// A tensor has no strides, and its shape does not show the order. Kernels of convolutions are `[O, C / groups, KH, KW]` in both, and checkpoints the
+/// same. [`channels_first`] and [`channels_last`] convert images.
 ///
-/// [`BatchNorm`](super::BatchNorm) and [`BiasAdd`](super::BiasAdd) take images with the channels last once they are reshaped to
-/// `[N·H·W, C]`. [`AdaptiveAvgPool2d`](super::AdaptiveAvgPool2d) and [`GroupNorm`](super::GroupNorm) take the channels first alone.
+/// For [`BatchNorm`](super::BatchNorm) and [`BiasAdd`](super::BiasAdd), reshape images with the channels last to `[N·H·W, C]`.
+/// [`AdaptiveAvgPool2d`](super::AdaptiveAvgPool2d) and [`GroupNorm`](super::GroupNorm) only support the channels first.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub enum ImageLayout {
     /// `[N, C, H, W]`.
@@ -63,7 +63,7 @@ impl ImageLayout {
 ///
 /// # Errors
 ///
-/// As of [`Permute`].
+/// The errors of [`Permute`].
 pub fn channels_first<D: Permute>(device: &D, images: &D::Tensor) -> Result<D::Tensor, D::Error> {
     device.permute(images, &[0, 3, 1, 2])
 }
@@ -72,7 +72,7 @@ pub fn channels_first<D: Permute>(device: &D, images: &D::Tensor) -> Result<D::T
 ///
 /// # Errors
 ///
-/// As of [`Permute`].
+/// The errors of [`Permute`].
 pub fn channels_last<D: Permute>(device: &D, images: &D::Tensor) -> Result<D::Tensor, D::Error> {
     device.permute(images, &[0, 2, 3, 1])
 }

@@ -13,7 +13,7 @@ macro_rules! owned {
     ($type:ident) => { $type };
 }
 
-/// Value of an [`OpInvocation`], as its method takes it.
+/// Value of an [`OpInvocation`], as an argument of its method.
 macro_rules! value {
     ($value:ident [usize]) => {
         $value
@@ -42,7 +42,7 @@ macro_rules! take {
     };
 }
 
-/// Operand from the list, as a method takes it.
+/// Operand from the list, as a method's argument.
 macro_rules! operand {
     (($running:ident)) => {
         &$running
@@ -74,7 +74,7 @@ macro_rules! invocation {
             $($operand:tt),*
         ) $({ $($value:ident: $type:tt),+ })? -> $results:ident;)+
     })*) => {
-        /// Call of one method of this crate's traits, with every argument that is no tensor.
+        /// Call of one method of this crate's traits, with its arguments other than tensors.
         ///
         /// # Examples
         ///
@@ -109,7 +109,7 @@ macro_rules! invocation {
             /// Operands are in the order of the method's arguments. A missing optional one is left out; of running statistics the
             /// mean comes first.
             ///
-            /// Returns `None` if the method takes another number of operands.
+            /// Returns `None` if the number of operands is wrong.
             pub fn run<D: Ops + Handle<Tensor: Clone>>(
                 &self,
                 device: &D,

@@ -61,12 +61,12 @@ pub trait Linear: Handle {
         bias: bool,
     ) -> Result<AffineGrads<Self::Tensor>, Self::Error>;
 
-    /// Returns the gradients of weight and bias alone, with the same bits: a model's first layer gets data, which needs no
-    /// gradient. The provided method calls [`linear_backward`](Self::linear_backward) and drops the input's.
+    /// Returns only the gradients of weight and bias, with the same bits, for a model's first layer, whose input is data. The provided method calls
+    /// [`linear_backward`](Self::linear_backward) and drops the input's.
     ///
     /// # Errors
     ///
-    /// As [`linear_backward`](Self::linear_backward).
+    /// The errors of [`linear_backward`](Self::linear_backward).
     fn linear_backward_of_weight(
         &self,
         grad: &Self::Tensor,

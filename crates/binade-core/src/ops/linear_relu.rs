@@ -44,11 +44,11 @@ pub trait LinearRelu: Linear + Relu {
         self.linear_backward(&self.relu_backward(grad, output)?, input, weight, bias)
     }
 
-    /// Returns the gradients of weight and bias alone, with the same bits.
+    /// Returns only the gradients of weight and bias, with the same bits.
     ///
     /// # Errors
     ///
-    /// As [`linear_relu_backward`](Self::linear_relu_backward).
+    /// The errors of [`linear_relu_backward`](Self::linear_relu_backward).
     fn linear_relu_backward_of_weight(
         &self,
         grad: &Self::Tensor,

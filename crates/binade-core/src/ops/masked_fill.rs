@@ -1,4 +1,4 @@
-//! One value in the place of masked elements.
+//! Replacement of masked elements by one value.
 
 use crate::Handle;
 

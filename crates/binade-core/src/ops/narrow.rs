@@ -14,7 +14,7 @@ pub trait Narrow: Handle {
     ///
     /// # Errors
     ///
-    /// `InvalidArgument` if there is no such axis, or it has not as many places.
+    /// `InvalidArgument` if the axis does not exist or is too short.
     fn narrow(
         &self,
         input: &Self::Tensor,
@@ -27,7 +27,7 @@ pub trait Narrow: Handle {
     ///
     /// # Errors
     ///
-    /// As [`narrow`](Self::narrow); `Mismatch` if `grad` differs from `shape` on another axis.
+    /// The errors of [`narrow`](Self::narrow); `Mismatch` if `grad` differs from `shape` on another axis.
     fn narrow_backward(
         &self,
         grad: &Self::Tensor,

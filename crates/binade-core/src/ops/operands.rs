@@ -130,7 +130,7 @@ pub(crate) fn grad(op: Op, grad: Operand<'_>, value: Operand<'_>) -> Result<(), 
     Err(mismatch(op, &[grad, value], "a gradient of the result's type"))
 }
 
-/// Checks that the gradient of a scalar is an f32 scalar, whatever the operands' type.
+/// Checks that the gradient of a scalar is an f32 scalar, for operands of any type.
 fn scalar_grad(op: Op, grad: Operand<'_>) -> Result<(), OperandError> {
     shape::check_scalar(op, grad.1)?;
     if grad.0 == DType::F32 {

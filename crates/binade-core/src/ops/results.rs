@@ -7,7 +7,7 @@ use crate::ops::{
 
 /// Results of an operation, in the order of their struct's fields.
 ///
-/// It is public since [`exactly`] has it as a bound. No other crate names it.
+/// It is public because it is a bound of [`exactly`]; other crates do not name it.
 pub trait Results<T>: Sized {
     /// Returns the tensors as a list.
     fn into_vec(self) -> Vec<T>;

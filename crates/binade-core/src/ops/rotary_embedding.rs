@@ -28,7 +28,7 @@ pub trait RotaryEmbedding: Handle {
     ///
     /// # Errors
     ///
-    /// As [`rotary_embedding`](Self::rotary_embedding).
+    /// The errors of [`rotary_embedding`](Self::rotary_embedding).
     fn rotary_embedding_backward(
         &self,
         grad: &Self::Tensor,

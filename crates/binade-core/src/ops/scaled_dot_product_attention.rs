@@ -5,7 +5,7 @@ use crate::Handle;
 /// Parameters of attention. The default attends to all keys, with torch's scale.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AttentionConfig {
-    /// True if query `i` attends to keys `0..=i` alone, counted from the first key also where L ≠ S, as under torch's `is_causal`.
+    /// True if query `i` attends only to keys `0..=i`, counted from the first key even if L ≠ S, as under torch's `is_causal`.
     pub causal: bool,
     /// Factor of each product of a query and a key; `None` for `1 / √E`.
     pub scale: Option<f32>,
@@ -70,7 +70,7 @@ pub struct AttentionGrads<T> {
 /// * A key that is left out has weight 0. Operands must be finite there too, since 0 · ∞ is NaN.
 /// * Backward computes the weights again from `statistics`, and gives the same bits each time. The mask has no gradient.
 pub trait ScaledDotProductAttention: Handle {
-    /// Returns the weighted sums of values, and the statistics that backward takes.
+    /// Returns the weighted sums of values, and the statistics for backward.
     ///
     /// # Errors
     ///

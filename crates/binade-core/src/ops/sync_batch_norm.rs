@@ -1,9 +1,9 @@
-//! Normalisation over a batch of which each of several devices has a part.
+//! Normalisation over a batch that is divided among several devices.
 
 use crate::Handle;
 use crate::ops::{BatchNormConfig, NormGrads, RunningStats};
 
-/// Statistics of the whole batch by which [`SyncBatchNorm`] normalised; backward takes them.
+/// Statistics of the whole batch that [`SyncBatchNorm`] normalised with; backward needs them.
 #[derive(Clone, Debug)]
 pub struct SyncedBatch<T> {
     /// Mean and biased variance of each channel, `[C]` in f32.
@@ -50,7 +50,7 @@ pub trait SyncBatchNorm: Handle {
         config: BatchNormConfig,
     ) -> Result<SyncBatchNormOutput<Self::Tensor>, Self::Error>;
 
-    /// Returns the gradients of the operands of [`sync_batch_norm`](Self::sync_batch_norm), which returned `batch`.
+    /// Returns the gradients of the operands of the call of [`sync_batch_norm`](Self::sync_batch_norm) that returned `batch`.
     ///
     /// # Errors
     ///

@@ -12,7 +12,7 @@ const EXPECTED: &str = "query [.., L, E], key [.., S, E], value [.., S, V] with 
 pub struct MaskLayout {
     /// Neighbouring matrices that share one of the mask.
     pub repeats: usize,
-    /// Matrices of the mask, which begin again behind the last.
+    /// Number of the mask's matrices, which repeat in turn.
     pub count: usize,
     /// True if the mask has a row for each query; otherwise one row is for all.
     pub has_rows: bool,

@@ -38,7 +38,7 @@ pub fn element_count(shape: &[usize]) -> usize {
 ///
 /// `InvalidArgument` if its extents, but for zeros, multiply to more than any memory holds: 2^60 on machines of 64 bits.
 pub(crate) fn bounded(op: Op, shape: Vec<usize>) -> Result<Vec<usize>, ShapeError> {
-    // Eight bytes an element, and no allocation has more than half of what a `usize` counts.
+    // An element has up to eight bytes, and an allocation has at most half of the bytes that a `usize` counts.
     match size(&shape, 16) {
         Some(_) => Ok(shape),
         None => Err(ShapeError::TooLarge { op: op.name(), shape }),
@@ -194,7 +194,7 @@ pub(crate) fn check_batch_norm_samples(input: &[usize]) -> Result<(), ShapeError
     Ok(())
 }
 
-/// Checks that the operand of a softmax, or the gradient of a bias addition, is no scalar.
+/// Checks that the operand of a softmax, or the gradient of a bias addition, is not a scalar.
 ///
 /// # Errors
 ///

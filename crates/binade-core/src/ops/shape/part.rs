@@ -11,7 +11,7 @@ const NARROW: Op = Op::custom("narrow", OpClass::Shape);
 ///
 /// # Errors
 ///
-/// `InvalidArgument` if there is no such axis, or it has not as many places.
+/// `InvalidArgument` if the axis does not exist or is too short.
 pub(crate) fn narrow(
     input: &[usize],
     axis: usize,
@@ -35,7 +35,7 @@ pub(crate) fn narrow(
 ///
 /// # Errors
 ///
-/// `InvalidArgument` if there are no such places; `Mismatch` if other axes differ.
+/// `InvalidArgument` if the range does not exist; `Mismatch` if other axes differ.
 pub(crate) fn check_narrowed(
     shape: &[usize],
     axis: usize,
@@ -84,7 +84,7 @@ pub struct Part {
     pub len: usize,
     /// Elements before the first line.
     pub first: usize,
-    /// Elements from the beginning of one line to that of the next.
+    /// Number of elements from the start of one line to the start of the next.
     pub stride: usize,
 }
 

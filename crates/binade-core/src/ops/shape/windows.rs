@@ -79,7 +79,7 @@ fn dilated(kernel: usize, dilation: usize) -> Option<usize> {
 ///
 /// # Errors
 ///
-/// As of [`pool2d`].
+/// The errors of [`pool2d`].
 pub(crate) fn max_pool2d(
     input: &[usize],
     config: MaxPool2dConfig,
@@ -92,7 +92,7 @@ pub(crate) fn max_pool2d(
 ///
 /// # Errors
 ///
-/// As of [`pool2d`], and `InvalidArgument` for a window of more elements than a `usize` counts.
+/// The errors of [`pool2d`], and `InvalidArgument` for a window of more elements than a `usize` counts.
 pub(crate) fn avg_pool2d(
     input: &[usize],
     config: AvgPool2dConfig,
@@ -202,8 +202,8 @@ impl Windows {
         Self { image, count, step: [stride, 1], length: kernel, padding }
     }
 
-    /// Describes `count` windows that cover the image evenly: window `i` has the elements `⌊i·image / count⌋` to
-    /// `⌈(i + 1)·image / count⌉`, so that neighbours share an element where the image is not divisible.
+    /// Describes `count` windows that cover the image evenly: window `i` has the elements `⌊i·image / count⌋` to `⌈(i + 1)·image / count⌉`, so
+    /// neighbours share an element if the image is not divisible.
     pub const fn adaptive([image, count]: [usize; 2]) -> Self {
         Self { image, count, step: [image, count], length: image, padding: 0 }
     }
