@@ -3,8 +3,8 @@
 use crate::{Error, Gradients, Tensor};
 use binade_core::{FoundInf, GradSet, Handle, Named, NamedGrads, TrainError};
 
-/// Device that computes on the CPU. It holds nothing: work runs on the calling thread and on those of rayon's current pool, and
-/// no result depends on their number.
+/// Device that computes on the CPU. It has no fields. Work runs on the calling thread and on those of rayon's current pool; results do not depend on
+/// their number.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Cpu;
 

@@ -1,11 +1,10 @@
-//! Elementary functions in f64, of additions, multiplications, a division and choices alone: a loop over one of them is vectorised,
-//! and has the same bits on every processor. Their relative error is below 3·10⁻¹³, so that a result rounded to f32 is nearly always
-//! the nearest.
+//! Elementary functions in f64, made only of additions, multiplications, a division and selections: loops over them are vectorised, and have the same
+//! bits on every processor. Their relative error is below 3·10⁻¹³, so a result rounded to f32 is nearly always the nearest.
 
 use crate::simd::{self, Loop};
 use std::f64::consts::{FRAC_1_SQRT_2, LN_2, LOG2_E};
 
-/// 1.5·2⁵²: a sum with it is rounded to an integer, which stands in the low bits.
+/// 1.5·2⁵²: adding it rounds a number to an integer, in the low bits of the sum.
 const SHIFT: f64 = 6_755_399_441_055_744.0;
 
 /// Coefficients of the exponential's series, 1/k!, from the twelfth power down: within half of ln 2 their error is below 2·10⁻¹⁶.
@@ -40,7 +39,7 @@ pub(crate) fn exp(x: f64) -> f64 {
     }
 }
 
-/// Distance from which on the map of [`scaled_erfc`] takes its argument evenly.
+/// Constant of the map by which [`scaled_erfc`] spreads its argument evenly.
 const MIDDLE: f64 = 3.0;
 
 /// Coefficients of `exp(z²)·erfc(z)·(z + 3)` in powers of `(z − 3)/(z + 3)`, from the highest down, interpolated at the Chebyshev points

@@ -21,9 +21,9 @@ pub enum Error {
         what: &'static str,
         /// Number of values given.
         found: usize,
-        /// Shape asked for.
+        /// Requested shape.
         shape: Vec<usize>,
-        /// Number of values that the shape takes.
+        /// Number of values for the shape.
         expected: usize,
     },
     /// Index or label out of range.
@@ -61,7 +61,7 @@ pub enum Error {
     /// Element type that the CPU does not store, or cannot convert.
     #[error("the CPU cannot {what} {dtype}; it computes with bf16, f16 and f32")]
     Unsupported {
-        /// Operation asked for.
+        /// Requested operation.
         what: &'static str,
         /// Element type.
         dtype: DType,

@@ -24,7 +24,7 @@ const CHUNK: usize = 512;
 #[derive(Clone, Debug)]
 pub struct Gradients {
     pub(crate) entries: Vec<Named<Option<Tensor>>>,
-    /// Rows of the sparse gradients, by place: their entries have the elements of these rows alone.
+    /// Rows of the sparse gradients, by place: their entries have the elements of only these rows.
     pub(crate) rows: BTreeMap<usize, SparseRows<Tensor>>,
     pub(crate) factor: Factor,
     /// Sizes of the unscaled, unclipped values, if a pass has measured them.
@@ -41,7 +41,7 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Adds the sizes of other gradients, which come behind these.
+    /// Appends the sizes of other gradients.
     pub(crate) fn join(&mut self, other: Self) {
         self.squares += other.squares;
         // Bits of NaN are the largest.
@@ -77,8 +77,8 @@ impl Gradients {
         self.entries.iter().map(|entry| &entry.name)
     }
 
-    /// Returns the gradients as backward left them, or as the last operation on the whole set did: not yet multiplied. Of a sparse
-    /// gradient it has the rows that are there.
+    /// Returns the gradients as backward left them, or as the last operation on the whole set did: not yet multiplied. A sparse gradient has only its
+    /// rows.
     pub fn as_stored(&self) -> &[Named<Option<Tensor>>] {
         &self.entries
     }
@@ -93,7 +93,7 @@ impl Gradients {
         self.entries.iter().enumerate().filter_map(|(i, entry)| Some((i, entry.value.as_ref()?)))
     }
 
-    /// Returns what sets that are added must agree on: each parameter's name, and its shape where it has a gradient.
+    /// Returns the properties that must agree in a sum of sets: each parameter's name, and its shape if it has a gradient.
     pub(crate) fn shapes(&self) -> impl Iterator<Item = (&Arc<str>, Option<&[usize]>)> + Clone {
         self.entries.iter().enumerate().map(|(place, entry)| {
             let own = entry.value.as_ref().map(Tensor::shape);

@@ -1,9 +1,9 @@
-//! Parallel work in blocks whose size follows from shapes alone, so that no result depends on the number of threads.
+//! Parallel work in blocks whose size depends only on shapes, so that results do not depend on the number of threads.
 //!
 //! Costs are in elementwise operations: an addition is 1, a row of a matrix product as much as its multiplications.
 //!
-//! A block is called through a pointer. The machinery is then compiled once for each element type, and not once for each
-//! operation, which was half of this crate's code.
+//! A block is called through a pointer. The machinery is then compiled once for each element type. Compiled once for each operation, it was half of
+//! this crate's code.
 
 mod filled;
 mod share;
@@ -16,7 +16,7 @@ use std::ops::Range;
 /// Least cost of one task: some ten microseconds.
 pub(crate) const BLOCK: usize = 1 << 14;
 
-/// Cost below which work stays on the calling thread: waking another costs more.
+/// Cost below which work stays on the calling thread: waking another thread costs more.
 const WORTH_A_THREAD: usize = 1 << 17;
 
 /// Returns true if `operations` are worth waking other threads for.

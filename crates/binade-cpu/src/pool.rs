@@ -1,13 +1,13 @@
-//! Large buffers that wait to be used again. The system's allocator gives memory of tens of megabytes back at once, and each page of
-//! the next such buffer is then cleared and mapped anew, which takes longer than most operations.
+//! Large buffers that wait to be used again. The system's allocator returns memory of tens of megabytes to the system at once. Clearing and mapping
+//! each page of the next such buffer then takes longer than most operations.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, PoisonError};
 
-/// Least bytes of a buffer that is kept: smaller ones the allocator keeps itself.
+/// Least size in bytes of a buffer that the pool keeps: the allocator keeps smaller ones itself.
 pub(crate) const LEAST: usize = 1 << 17;
 
-/// Number of buffers that are given back before one that nobody took is freed: some training steps have as many.
+/// Number of returned buffers after which an unused one is freed: as many as in some training steps.
 const PATIENCE: u64 = 128;
 
 /// Element type of buffers, with the buffers that wait.
@@ -67,7 +67,7 @@ pub(crate) fn scratch<T: Pooled>(len: usize) -> Vec<T> {
     buffer
 }
 
-/// Returns a vector of at least `len` elements of any values. One that waits has a capacity of `most` at most.
+/// Returns a vector of at least `len` elements of any values. A reused buffer has a capacity of `most` at most.
 fn at_least<T: Pooled>(len: usize, most: usize) -> Vec<T> {
     // New zeros of the system cost nothing until they are touched.
     let mut buffer = reused(len, most).unwrap_or_else(|| vec![T::default(); room::<T>(len)]);
@@ -77,8 +77,8 @@ fn at_least<T: Pooled>(len: usize, most: usize) -> Vec<T> {
     buffer
 }
 
-/// Returns the capacity of a new buffer of `len` elements. A large one has room for an eighth more at most, so that buffers of nearly
-/// the same length take each other's place.
+/// Returns the capacity of a new buffer of `len` elements. A large buffer has room for at most an eighth more, so that buffers of nearly the same
+/// length can replace each other.
 fn room<T: Pooled>(len: usize) -> usize {
     if is_large::<T>(len) {
         len.next_multiple_of((len.next_power_of_two() / 16).max(1))
@@ -87,8 +87,8 @@ fn room<T: Pooled>(len: usize) -> usize {
     }
 }
 
-/// Returns a buffer that waits and has room for `len` elements and for `most` at most, with the elements of its last use. Where none
-/// fits, as many that wait are freed: those that wait and those in use never have more than those in use have had.
+/// Returns a buffer that waits and has room for `len` elements and for `most` at most, with the elements of its last use. If none fits, as much
+/// waiting memory is freed: waiting and used buffers together never exceed the peak of used ones.
 fn reused<T: Pooled>(len: usize, most: usize) -> Option<Vec<T>> {
     if !is_large::<T>(len) {
         return None;
@@ -108,7 +108,7 @@ fn reused<T: Pooled>(len: usize, most: usize) -> Option<Vec<T>> {
     });
     let old = old.count();
     let old: Vec<_> = free.buffers.drain(..old).collect();
-    // The system takes its time for large buffers.
+    // Freeing large buffers is slow.
     drop(free);
     drop(old);
     None
@@ -125,7 +125,7 @@ pub(crate) fn give<T: Pooled>(buffer: Vec<T>) {
     free.buffers.push((now, buffer));
     let old = free.buffers.partition_point(|(came, _)| came + PATIENCE < now);
     let freed: Vec<_> = free.buffers.drain(..old).collect();
-    // The system takes its time for large buffers.
+    // Freeing large buffers is slow.
     drop(free);
     drop(freed);
 }
@@ -138,11 +138,11 @@ pub(crate) struct Buffer<T: Pooled> {
     len: usize,
 }
 
-/// Largest capacity of a buffer for a short while, as a multiple of what it holds.
+/// Largest capacity of a short-lived buffer, as a multiple of its length.
 const SPARE: usize = 8;
 
 impl<T: Pooled> Buffer<T> {
-    /// Returns `len` elements of any values, which are kept for a short while: their memory may be larger.
+    /// Returns `len` elements of arbitrary values for short use: their memory may be larger.
     pub(crate) fn scratch(len: usize) -> Self {
         Self { values: at_least(len, len.saturating_mul(SPARE)), len }
     }

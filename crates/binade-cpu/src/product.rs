@@ -1,8 +1,8 @@
-//! Matrix products, accumulated in f32 in an order that shapes alone decide.
+//! Matrix products, accumulated in f32 in an order that depends only on shapes.
 //!
-//! With AVX-512 both operands are packed into panels of 32-bit words, and the result is computed tile by tile (Goto, van de Geijn 2008,
-//! "Anatomy of high-performance matrix multiplication"). A word is an f32, or a pair of bf16 where the processor has AVX512-BF16, whose
-//! dot products take subnormal numbers for zero. Other processors, and small products, use `matrixmultiply`.
+//! With AVX-512 both operands are packed into panels of 32-bit words, and the result is computed tile by tile (Goto, van de Geijn 2008, "Anatomy of
+//! high-performance matrix multiplication"). A word is an f32, or a pair of bf16 where the processor has AVX512-BF16, whose dot products treat
+//! subnormal numbers as zero. Other processors, and small products, use `matrixmultiply`.
 
 #![expect(
     clippy::many_single_char_names,
@@ -78,7 +78,7 @@ pub(crate) struct Matrix<'a> {
     elements: Elements<'a>,
     /// Numbers of rows and columns.
     extents: [usize; 2],
-    /// True if the elements are those of its transpose, row by row.
+    /// True if the elements are those of the transpose, row by row.
     is_transposed: bool,
 }
 
@@ -121,7 +121,7 @@ const WORTH_PACKING: usize = 1 << 15;
 /// Factor of the result's old elements in `c = a·b + beta·c`, as BLAS has it.
 #[derive(Clone, Copy)]
 enum Beta {
-    /// They are written over, whatever they are.
+    /// The elements are overwritten.
     Zero,
     One,
 }

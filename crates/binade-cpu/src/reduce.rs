@@ -1,6 +1,6 @@
-//! Sums, accumulated in f64 in an order that shapes alone decide.
+//! Sums, accumulated in f64 in an order that depends only on shapes.
 //!
-//! f64 holds the exact sum of 2^29 f32 values of like magnitude, so that the one rounding to f32 is the only one.
+//! f64 holds the exact sum of 2^29 f32 values of like magnitude, so the rounding to f32 is the only one.
 
 use crate::parallel;
 use std::ops::Range;

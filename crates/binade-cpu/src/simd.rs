@@ -16,9 +16,9 @@ use std::marker::PhantomData;
 
 /// Loop over elements, with its operands.
 ///
-/// A function is compiled for the processor's features only if it is inlined into [`with_avx2_and_fma`]. A closure is inlined as
-/// the optimizer likes, which in a user's build was not at all. So `run` is `#[inline(always)]`, and so is each function that it
-/// calls for every element. `tests/release_build` checks the resulting instructions.
+/// A function is compiled for the processor's features only if it is inlined into [`with_avx2_and_fma`]. The optimizer may not inline a closure, as
+/// happened in a user's build. So `run` is `#[inline(always)]`, and so is each function that it calls for every element. `tests/release_build` checks
+/// the resulting instructions.
 pub(crate) trait Loop {
     /// Result of the loop.
     type Output;
@@ -32,8 +32,7 @@ pub(crate) trait Loop {
 pub(crate) fn widest<L: Loop>(work: L) -> L::Output {
     #[cfg(target_arch = "x86_64")]
     match Features::detected() {
-        // SAFETY: the one obligation of a `target_feature` function is that the processor has the features it was
-        // compiled for, which were detected.
+        // SAFETY: a `target_feature` function only requires that the processor has the features it was compiled for, which were detected.
         Features::Avx512 => return unsafe { with_avx512(work) },
         // SAFETY: as above.
         Features::Avx2 => return unsafe { with_avx2_and_fma(work) },
@@ -81,7 +80,7 @@ fn with_avx2_and_fma<L: Loop>(work: L) -> L::Output {
 /// Number of elements that are widened in registers at once.
 pub(crate) const WIDTH: usize = 16;
 
-/// Loop over stored elements, which it widens in registers. As for [`Loop`], `run` is `#[inline(always)]`.
+/// Loop over stored elements that widens them in registers. As for [`Loop`], `run` is `#[inline(always)]`.
 pub(crate) trait WideningLoop<E> {
     /// Result of the loop.
     type Output;
@@ -135,7 +134,7 @@ impl<E: Element> Widening<E> for Portable {
     }
 }
 
-/// Instructions of [`Features::Avx2`] and above. Only [`widest_widening`] names it, where they were detected.
+/// Instructions of [`Features::Avx2`] and above. Only [`widest_widening`] names it, after it has detected the features.
 #[cfg(target_arch = "x86_64")]
 struct Vectors;
 

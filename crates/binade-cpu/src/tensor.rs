@@ -55,7 +55,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] if they are not as many as `shape` says.
+    /// [`Error::Length`] if the number of values does not match `shape`.
     pub fn new<E: Stored>(values: Vec<E>, shape: &[usize]) -> Result<Self, Error> {
         shaped(values, shape).map(Self::from)
     }
@@ -91,7 +91,7 @@ impl Tensor {
 
     /// Returns the stamp of the contents: tensors of equal stamps hold equal elements, and a write gives another stamp.
     ///
-    /// Values computed from a tensor may be kept under its stamp for as long as the process lives.
+    /// Values computed from a tensor may be cached under its stamp for the lifetime of the process.
     pub fn stamp(&self) -> u64 {
         self.stamp
     }
@@ -143,8 +143,8 @@ impl fmt::Debug for Tensor {
     }
 }
 
-/// Keeps no casts. A bare tensor cannot tell a parameter from an activation, and keeping casts of activations would hold a whole
-/// forward pass in memory twice. A tape can tell them apart.
+/// Keeps no casts. A bare tensor cannot tell a parameter from an activation, and keeping casts of activations would hold a whole forward pass in
+/// memory twice. A tape distinguishes the two.
 impl Autocast for Cpu {
     fn dtype(&self, tensor: &Tensor) -> DType {
         tensor.dtype()

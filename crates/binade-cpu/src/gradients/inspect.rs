@@ -12,7 +12,7 @@ use half::{bf16, f16};
 /// Bits of infinity; larger bits, sign aside, are NaN.
 const INFINITY: u32 = 0x7f80_0000;
 
-/// Findings of one block. Blocks are joined in set order, so that the number of threads does not show.
+/// Findings of one block. Blocks are joined in set order, so the result does not depend on the number of threads.
 #[derive(Clone, Copy, Default)]
 struct Block {
     /// First non-finite element: index in its gradient, scaled value, unscaled value.
@@ -24,7 +24,7 @@ struct Block {
     largest: f32,
 }
 
-/// Inspects every gradient as it is, and as it will be once multiplied by `inverse`.
+/// Inspects every gradient before and after the multiplication by `inverse`.
 ///
 /// # Errors
 ///
@@ -57,7 +57,7 @@ struct Piece<'g> {
     tensor: &'g Tensor,
 }
 
-/// Returns the whole set in pieces, in order, so that many small tensors are shared out like one large one.
+/// Returns the whole set in pieces, in order, so that many small tensors are divided among threads like one large tensor.
 fn pieces(grads: &Gradients) -> Result<Vec<Piece<'_>>, Error> {
     let mut pieces = Vec::new();
     for (parameter, tensor) in grads.present() {
@@ -111,7 +111,7 @@ impl Piece<'_> {
         joined::<E>(&lanes, inverse)
     }
 
-    /// Finds what `quick` cannot: places and counts of non-finite elements, and the largest of the finite ones.
+    /// Finds the places and counts of non-finite elements and the largest finite one, which `quick` does not find.
     fn carefully(&self, inverse: f32, quick: Block) -> Block {
         let mut block = Block { magnitude: 0.0, ..quick };
         let end = self.tensor.len().min(self.start + BLOCK);
@@ -127,7 +127,7 @@ impl Piece<'_> {
     }
 }
 
-/// Magnitude beside which products that are subnormal, and so may be rounded, change no sum of squares.
+/// Magnitude from which on subnormal products, which may be rounded, change no sum of squares.
 const FAR_ABOVE_SUBNORMAL: f32 = f32::from_bits(67 << 23);
 
 /// Returns true for a power of two. Products with it are exact unless they are subnormal, so that a sum of squares may be multiplied by its
@@ -136,7 +136,7 @@ fn is_power_of_two(x: f32) -> bool {
     x.is_normal() && x.to_bits() << 9 == 0
 }
 
-/// Element whose magnitudes are compared as bits, of which those of NaN are the largest.
+/// Element whose magnitudes are compared as bits; those of NaN are the largest.
 trait Magnitude: Element {
     type Bits: Copy + Default + Ord;
 
@@ -173,20 +173,20 @@ struct Lanes<B> {
     squares: [f64; WIDTH],
 }
 
-/// Look at the elements of a block. They are multiplied by `inverse` before they are squared if `MULTIPLIES`.
+/// Look at the elements of a block. If `MULTIPLIES`, elements are multiplied by `inverse` before they are squared.
 struct Look<'a, E, const MULTIPLIES: bool> {
     elements: &'a [E],
     inverse: f32,
 }
 
 impl<E: Magnitude, const MULTIPLIES: bool> WideningLoop<E> for Look<'_, E, MULTIPLIES> {
-    /// Lanes for every other round, so that a sum need not wait for the one before.
+    /// Lanes for alternate rounds, so that a sum need not wait for the previous one.
     type Output = [Lanes<E::Bits>; 2];
 
     #[inline(always)]
     fn run<W: Widening<E>>(self) -> [Lanes<E::Bits>; 2] {
         let Self { elements, inverse } = self;
-        // Variables of their own stay in registers; elements of an array do not.
+        // Separate variables stay in registers; elements of an array do not.
         let (mut even, mut odd) = (Lanes::default(), Lanes::default());
         let (rounds, rest) = elements.as_chunks::<WIDTH>();
         let (pairs, single) = rounds.as_chunks::<2>();
@@ -226,7 +226,7 @@ impl<B: Copy + Ord> Lanes<B> {
     }
 }
 
-/// Returns what the lanes have found together. The largest product is that of the largest magnitude, as rounding keeps order.
+/// Returns the combined result of the lanes. The largest product is that of the largest magnitude, as rounding keeps order.
 fn joined<E: Magnitude>(lanes: &[Lanes<E::Bits>; 2], inverse: f32) -> Block {
     let magnitudes = lanes.iter().flat_map(|lanes| lanes.magnitude);
     let magnitude = E::of(magnitudes.max().unwrap_or_default());

@@ -34,7 +34,7 @@ pub(super) fn whole(values: &Tensor, rows: &SparseRows<Tensor>) -> Result<Tensor
     Tensor::new(all, &rows.shape)
 }
 
-/// Returns the elements of the rows `wanted`, which list those of `values` in ascending order, and zeros for the others.
+/// Returns the elements of the rows `wanted`, an ascending list that contains those of `values`, and zeros for the others.
 fn spread(values: &Tensor, rows: &SparseRows<Tensor>, wanted: &[i64]) -> Result<Tensor, Error> {
     let width = width(rows);
     let mut spread = vec![0.0; wanted.len() * width];
@@ -117,7 +117,7 @@ impl Gradients {
         Ok(sum)
     }
 
-    /// Adds the gradient at `place` of `grads` to the one here, which is `f32` and has no factors.
+    /// Adds the gradient at `place` of `grads` to this one, which is `f32` and has no factors.
     pub(crate) fn add(&mut self, place: usize, grads: &Self) -> Result<(), Error> {
         let Some(grad) = &grads.entries[place].value else { return Ok(()) };
         let Some(sum) = &mut self.entries[place].value else {
@@ -147,7 +147,7 @@ impl Gradients {
     }
 }
 
-/// Adds rows to zero, as those of a sum are: -0 becomes 0.
+/// Adds rows to zero, like the rows of a sum: -0 becomes 0.
 fn add_to_zero(rows: &mut Tensor) {
     each(rows, |x| x + 0.0);
 }

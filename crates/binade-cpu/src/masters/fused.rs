@@ -21,8 +21,8 @@ pub(super) struct Move<'a> {
 /// Parameters of more than all elements over this and over the number of threads are stepped by all threads.
 const SHARES: usize = 8;
 
-/// Steps all parameters. Elements are independent, and norms are added up in the order of elements, so that neither blocks nor threads
-/// show in the result.
+/// Steps all parameters. Elements are independent, and norms are added up in the order of elements, so the result does not depend on blocks or
+/// threads.
 pub(super) fn step_all(mut moves: Vec<Move<'_>>, factor: Factor) -> Result<(), Error> {
     if moves.iter().any(|one| one.constants.clips()) {
         let norm = norm_of(&moves, factor);

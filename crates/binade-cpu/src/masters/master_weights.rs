@@ -36,8 +36,7 @@ impl MasterWeights for Cpu {
         grads: Gradients,
         found: &FoundInf,
     ) -> Result<(), Error> {
-        // The match comes before the skip, so that a set that does not fit is refused at the first step, which in f16 is often
-        // skipped.
+        // The match comes before the skip, so that a mismatch is refused at the first step, which in f16 is often skipped.
         let matched = matched(params, masters, &grads)?;
         if found.is_raised() {
             return Ok(());

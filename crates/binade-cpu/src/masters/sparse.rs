@@ -1,4 +1,4 @@
-//! Rows of a parameter that a sparse gradient moves: copied out, stepped as a parameter of their own, and put back.
+//! Rows of a parameter that a sparse gradient updates: they are copied out, stepped as a separate parameter, and written back.
 
 use super::fused::Move;
 use crate::{Error, Stored, Tensor, gradients::rows_of};

@@ -142,7 +142,7 @@ struct Layer {
 }
 
 impl Layer {
-    /// Checks the operands of a call, of which `input` is normalised.
+    /// Checks the operands of a call that normalises `input`.
     fn new(call: &OpInvocation, operands: &[&Tensor], input: &Tensor) -> Result<Self, Error> {
         let dtype = check(call, operands)?.dtype;
         Ok(Self { of: Channels::of(input.shape(), 1), dtype })
@@ -154,7 +154,7 @@ impl Layer {
         samples / (samples - 1.0)
     }
 
-    /// Computes mean and variance by two passes: the second is about the mean, so that nothing cancels.
+    /// Computes mean and variance in two passes: the second subtracts the mean, to avoid cancellation.
     fn moments(&self, x: &[f32]) -> Vec<Moments> {
         let samples = count(self.of.samples());
         let sums = self.of.sums(|_, block| [run(&x[block], f64::from)]);

@@ -14,7 +14,7 @@ impl Exp for Cpu {
     }
 }
 
-/// Computes `e^x` in f64, so that the rounding to f32 is the only one that shows.
+/// Computes `e^x` in f64, so that only the rounding to f32 is visible.
 #[inline(always)]
 fn exp(x: f32) -> f32 {
     round(elementary::exp(f64::from(x)))

@@ -15,7 +15,7 @@ impl Gelu for Cpu {
     }
 }
 
-/// Computes `x·Φ(x)` in f64, so that the rounding to f32 is the only one that shows.
+/// Computes `x·Φ(x)` in f64, so that only the rounding to f32 is visible.
 #[inline(always)]
 fn gelu(x: f32) -> f32 {
     let x = f64::from(x);

@@ -27,7 +27,7 @@ fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + exp(-SLOPE * x * (1.0 + CUBE * x * x)))
 }
 
-/// Computes `x·σ(2u)` in f64, so that the rounding to f32 is the only one that shows.
+/// Computes `x·σ(2u)` in f64, so that only the rounding to f32 is visible.
 #[inline(always)]
 fn gelu_tanh(x: f32) -> f32 {
     let x = f64::from(x);

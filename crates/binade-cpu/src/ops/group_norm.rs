@@ -70,7 +70,7 @@ impl Layer {
         self.channels * self.inner
     }
 
-    /// Returns the values of a row's channels, of which `vector` has one for each of all channels.
+    /// Returns the values of a row's channels from `vector`, which has one for each channel.
     fn of_row<'a>(&self, vector: &'a [f32], row: usize) -> &'a [f32] {
         &vector[row % self.groups * self.channels..][..self.channels]
     }

@@ -1,4 +1,4 @@
-//! Windows of an image as the columns of a matrix, which makes convolution a matrix product.
+//! Windows of an image as the columns of a matrix, so that convolution is a matrix product.
 
 use binade_core::ops::Conv2dConfig;
 

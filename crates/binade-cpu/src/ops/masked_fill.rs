@@ -1,4 +1,4 @@
-//! One value in the place of masked elements.
+//! Replacement of masked elements by one value.
 
 use super::operands::check;
 use crate::{Cpu, Error, Stored, Tensor, parallel};
@@ -17,7 +17,7 @@ impl MaskedFill for Cpu {
     }
 }
 
-/// Copies elements of type `E`, line by line of the mask, and replaces those that it names.
+/// Copies elements of type `E`, line by line of the mask, and replaces the masked ones.
 fn filled<E: Element + Stored>(input: &Tensor, mask: &Tensor, value: f32) -> Result<Tensor, Error> {
     let mut to = input.as_slice::<E>().unwrap_or_default().to_vec();
     let (mask, value) = (mask.to_f32(), E::from_f32(value));

@@ -1,4 +1,4 @@
-//! Element-by-element operations: widened, computed in f32, narrowed once, a chunk at a time, which stays in the cache meanwhile.
+//! Element-by-element operations: operands are widened, computed in f32 and narrowed once, in chunks that stay in the cache.
 //!
 //! A loop is compiled for the processor's features as far as its function is inlined: `f` is an `#[inline(always)]` function, and no
 //! closure (see [`Loop`]).

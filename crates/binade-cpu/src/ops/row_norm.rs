@@ -30,7 +30,7 @@ impl Stats {
 }
 
 impl RowNorm {
-    /// Computes the statistics of one row by two passes: the second is about the mean, so that nothing cancels.
+    /// Computes the statistics of one row in two passes: the second subtracts the mean, to avoid cancellation.
     pub(super) fn stats(self, row: &[f32]) -> Stats {
         let mean = if self.is_centred { run(row, f64::from) / count(row.len()) } else { 0.0 };
         let squares = run(row, |x| (f64::from(x) - mean).powi(2));

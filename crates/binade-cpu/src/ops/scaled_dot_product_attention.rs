@@ -1,7 +1,7 @@
 //! Scaled dot-product attention, a block of queries after the other: scores of all queries are never in memory at once.
 //!
-//! Scores and weights are f32. Of bf16 operands, weights and gradients of scores are rounded to bf16 before they are multiplied, as
-//! torch's kernel for the CPU does, so that all products are of one type.
+//! Scores and weights are f32. For bf16 operands, weights and gradients of scores are rounded to bf16 before a product, as in torch's CPU kernel, so
+//! that both factors have one type.
 
 use super::operands::check;
 use crate::{
@@ -26,8 +26,8 @@ const BLOCK: usize = 64;
 /// Cost of an exponential.
 const EXPONENTIAL: usize = 4;
 
-/// Number of parts that a backward pass is divided into, if there are blocks enough. Shapes alone decide it, so that no result depends on
-/// the number of threads.
+/// Number of parts that a backward pass is divided into, if there are blocks enough. It depends only on shapes, so results do not depend on the
+/// number of threads.
 const PARTS: usize = 8;
 
 impl ScaledDotProductAttention for Cpu {
@@ -182,8 +182,8 @@ impl<'a> Attention<'a> {
         PARTS.div_ceil(self.places.max(1)).min(blocks)
     }
 
-    /// Computes the gradients that the blocks of a part of a place give: every so many blocks, so that under a causal mask parts are
-    /// equal.
+    /// Computes the gradients from the blocks of one part of a place. Of `n` parts each has every `n`-th block, so that parts are
+    /// equal under a causal mask.
     ///
     /// `given` are the output's gradient, the output, and the statistics.
     fn backward(&self, place: usize, part: usize, given: &[Matrices<'_>; 3]) -> Part {
@@ -281,7 +281,7 @@ impl<'a> Attention<'a> {
     }
 }
 
-/// Gradients that a part of the blocks gives: of its own queries, and of all keys and values.
+/// Gradients from one part of the blocks: those of its queries, and of all keys and values.
 struct Part {
     query: Vec<f32>,
     key: Vec<f32>,

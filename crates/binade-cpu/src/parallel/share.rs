@@ -1,7 +1,7 @@
 //! Items that are shared out among threads, the caller's among them.
 //!
-//! rayon's own iterators leave a caller outside its pool asleep while the pool's threads wake up, and each of the two takes as long as
-//! a small operation does. Here the caller works from the start, and rayon's threads join it as they come.
+//! rayon's own iterators put a caller outside its pool to sleep and wake up the pool's threads; each of the two takes as long as a small operation.
+//! Here the caller works from the start, and rayon's threads join it as they come.
 
 use std::{
     cell::Cell,
@@ -12,7 +12,7 @@ use std::{
     },
 };
 
-/// Rounds in which a caller without work looks for the end before it sleeps: some tens of microseconds.
+/// Number of polls by a caller without work before it sleeps: some tens of microseconds.
 const SPINS: usize = 1000;
 
 thread_local! {
@@ -42,11 +42,11 @@ pub(crate) fn map<T: Send, R: Send>(
     results.into_iter().flatten().collect()
 }
 
-/// Turns in which a thread would take its share, if each were as long as the first.
+/// Number of turns for a thread's share, if each were as long as the first.
 const TURNS: usize = 4;
 
-/// Shares items with `others` threads of rayon's pool at most. A thread takes several neighbours at once, and fewer towards the end: memory is
-/// read in long runs, and no thread waits for the last one long.
+/// Shares items with `others` threads of rayon's pool at most. A thread takes several neighbours at once, and fewer towards the end: memory is read
+/// in long runs, and threads wait only briefly for the last one.
 fn share<T: Send>(
     items: &mut (dyn ExactSizeIterator<Item = T> + Send),
     others: usize,
@@ -82,7 +82,7 @@ fn share<T: Send>(
     });
 }
 
-/// Time in which a thread works on shared items.
+/// Lifetime of a thread's work on shared items.
 struct Sharing {
     before: bool,
 }

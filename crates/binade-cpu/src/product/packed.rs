@@ -17,13 +17,13 @@ const DEPTH: usize = 256;
 /// Columns that are packed at once.
 const WIDTH: usize = 2048;
 
-/// Words that are packed at once of the right-hand matrix, which stay in the last cache while all rows are multiplied by them.
+/// Number of words of the right-hand matrix that are packed at once. They stay in the last-level cache while all rows are multiplied by them.
 const BLOCK: usize = DEPTH * WIDTH;
 
-/// Most panels of rows of a task, of which the words that a tile is computed of stay in the second cache.
+/// Maximum number of row panels of a task; the words for a tile stay in the second-level cache.
 const PANELS: usize = 16;
 
-/// Words of a lane that are packed before the next lane's, so that their place stays in the cache.
+/// Number of words packed for a lane before the next lane, so that their destination stays in the cache.
 const RUN: usize = 256;
 
 /// Computes `c = a·b + beta·c` with `kernel`, of operands of at least one element.
@@ -73,12 +73,12 @@ fn panels_of_task(rows: usize) -> usize {
     panels.div_ceil(panels.div_ceil(threads * PANELS) * threads).max(1)
 }
 
-/// Divides words into those that tiles are computed of at once.
+/// Divides words into the ranges for one computation of a tile.
 fn steps(words: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     words.clone().step_by(DEPTH).map(move |first| first..words.end.min(first + DEPTH))
 }
 
-/// Packs a matrix into panels of `LANES` rows: a word of each row, then the next word of each. Rows and elements that it lacks are zeros.
+/// Packs a matrix into panels of `LANES` rows: a word of each row, then the next word of each. Missing rows and elements are zeros.
 fn pack<const LANES: usize>(kernel: Kernel, matrix: Matrix<'_>) -> Buffer<u32> {
     let [lanes, k] = matrix.extents;
     let depth = k.div_ceil(kernel.elements());
@@ -114,7 +114,7 @@ trait Words<E> {
     /// Makes words of neighbouring elements of a lane.
     fn along(elements: &[E], words: &mut [u32]);
 
-    /// Makes a word of each lane, of an element of this line and one of the next, which may be missing.
+    /// Makes one word for each lane, from an element of this line and one of the next line, which may be missing.
     fn across(line: &[E], next: &[E], words: &mut [u32]);
 }
 

@@ -40,7 +40,7 @@ impl Kernel {
         if !is_x86_feature_detected!("avx512f") {
             return None;
         }
-        // The compiler may use what AVX512-BF16 is built on, too.
+        // The compiler may also use the extensions that AVX512-BF16 requires.
         let has_pairs =
             is_x86_feature_detected!("avx512bf16") && is_x86_feature_detected!("avx512bw");
         Some(if are_bf16 && has_pairs { Self::Pairs } else { Self::Single })

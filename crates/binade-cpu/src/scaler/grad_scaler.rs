@@ -144,7 +144,7 @@ pub(crate) fn each(tensor: &mut Tensor, f: impl Fn(f32) -> f32 + Sync) {
     });
 }
 
-/// Returns the sizes of `grads`: those of the pass that unscaled them, if nothing has changed since.
+/// Returns the sizes of `grads`, from the unscaling pass if the gradients have not changed since.
 pub(super) fn measure(grads: &mut Gradients) -> Result<Measured, Error> {
     match grads.measured {
         Some(measured) if grads.factor.clip == 1.0 => Ok(measured),

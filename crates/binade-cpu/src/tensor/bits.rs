@@ -14,7 +14,7 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] if they are not as many as `shape` says; [`Error::Unsupported`] for `i32` and `bool`.
+    /// [`Error::Length`] if their number does not match `shape`; [`Error::Unsupported`] for `i32` and `bool`.
     pub fn from_bits(bytes: &[u8], dtype: DType, shape: &[usize]) -> Result<Self, Error> {
         let expected = size(shape, dtype.bytes()).unwrap_or(usize::MAX);
         if bytes.len() != expected {

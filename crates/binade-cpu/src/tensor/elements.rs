@@ -1,4 +1,4 @@
-//! Element types that a tensor holds, each in an array of its own type, and conversions between them: widened exactly, narrowed once.
+//! Elements of a tensor, in an array of their type, and conversions between types: exact to a wider type, rounded once to a narrower one.
 
 use super::Tensor;
 use crate::{
@@ -64,7 +64,7 @@ macro_rules! stored {
                 }
             }
 
-            /// Returns the elements under `shape`, which has as many.
+            /// Returns the elements under `shape`, which must have the same number.
             pub(super) fn reshape(&self, shape: &[usize]) -> Self {
                 match self {
                     $(Self::$variant(array) => Self::$variant(reshaped(array, shape)),)*
@@ -106,7 +106,7 @@ stored! {
     u8, U8;
 }
 
-/// Gives an array's memory back if it is large and nobody shares it.
+/// Returns an array's memory to the pool if it is large and not shared.
 fn recycled<E: Pooled>(array: &mut Shared<E>) {
     if array.len().saturating_mul(size_of::<E>()) < pool::LEAST {
         return;
@@ -161,13 +161,12 @@ impl Tensor {
         })
     }
 
-    /// Creates a tensor of `values`, rounded once to `dtype`, to nearest even. Values beyond the format's largest become
-    /// infinite, or NaN in E4M3, so that no overflow hides.
+    /// Creates a tensor of `values`, rounded once to `dtype`, to nearest even. Values beyond the format's largest become infinite, or NaN in E4M3, so
+    /// that every overflow is visible.
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] if they are not as many as `shape` says; [`Error::Unsupported`] for types that are not
-    /// floating-point.
+    /// [`Error::Length`] if the number of values does not match `shape`; [`Error::Unsupported`] for types that are not floating-point.
     pub fn from_f32(values: Vec<f32>, shape: &[usize], dtype: DType) -> Result<Self, Error> {
         if dtype == DType::F32 {
             return Self::new(values, shape);

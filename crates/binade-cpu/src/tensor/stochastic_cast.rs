@@ -1,4 +1,4 @@
-//! Stochastic rounding, by random words that depend on the key and the index alone.
+//! Stochastic rounding, by random words that depend only on the key and the index.
 
 use super::{Stored, Tensor};
 use crate::{Cpu, Error, parallel};
@@ -18,7 +18,7 @@ impl Cpu {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] for integers and f64, which would round twice.
+    /// [`Error::Unsupported`] for integers, and for f64, which would round twice.
     pub fn cast_stochastic(&self, tensor: &Tensor, to: DType, key: Key) -> Result<Tensor, Error> {
         if !tensor.dtype().is_castable() {
             let (what, dtype) = ("round stochastically", tensor.dtype());
@@ -43,7 +43,7 @@ impl Cpu {
     }
 }
 
-/// Returns a code of the type, which is none that is not rounded to.
+/// Returns a code of the type, or 0 for a type without stochastic rounding.
 #[inline(always)]
 fn code(value: f32, to: DType, word: u32) -> u32 {
     stochastic::code(value, to, word, NonFinite).unwrap_or_default()
