@@ -17,7 +17,7 @@ use crate::{
 /// Shared memory in bytes that a block may have without opting in to more.
 const MOST_SHARED: u64 = 48 << 10;
 
-/// Limit of warp instructions a launch unless set otherwise. That many take minutes here, and an instant on a GPU.
+/// Limit of warp instructions a launch unless set otherwise. This number takes minutes here, and an instant on a GPU.
 const STEP_LIMIT: u64 = 1 << 30;
 
 /// Launch that is checked, without its arguments.
@@ -59,8 +59,8 @@ impl Gpu {
         }
     }
 
-    /// Allocates memory and returns its address, a multiple of 256. It is filled with 0xff, NaN in every float type, and a
-    /// kernel that reads what nobody wrote is stopped.
+    /// Allocates memory and returns its address, a multiple of 256. It is filled with 0xff, NaN in every float type, and a kernel that reads
+    /// unwritten memory is stopped.
     pub fn alloc(&mut self, bytes: usize) -> u64 {
         self.alloc_on(0, bytes)
     }
@@ -74,7 +74,7 @@ impl Gpu {
         self.memory.show(devices);
     }
 
-    /// Frees an allocation. Its addresses are never handed out again.
+    /// Frees an allocation. Its addresses are never reused.
     ///
     /// # Errors
     /// [`Fault::Call`] if `address` is not the start of an allocation.
@@ -91,7 +91,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Returns a copy of device memory, of bytes that nobody wrote as well.
+    /// Returns a copy of device memory, including unwritten bytes.
     ///
     /// # Errors
     /// [`Fault::Call`] if no allocation holds all of it.
@@ -100,7 +100,7 @@ impl Gpu {
         Ok(allocation.bytes()[place].to_vec())
     }
 
-    /// Copies bytes within device memory. A byte that nobody wrote stays one in the copy.
+    /// Copies bytes within device memory. An unwritten byte stays unwritten in the copy.
     ///
     /// # Errors
     /// [`Fault::Call`] if no allocation holds all of what is read, or of what is written.
@@ -136,8 +136,7 @@ impl Gpu {
     /// Runs `entry` to its end, with `shared_bytes` of dynamic shared memory a block behind the entry's static shared memory.
     ///
     /// # Errors
-    /// [`Fault::Call`] if nothing ran, [`Fault::Kernel`] with the first thing that a thread did wrong; memory then holds what
-    /// had been written up to there.
+    /// [`Fault::Call`] if nothing ran, [`Fault::Kernel`] with the first fault of a thread; memory then holds all writes up to that fault.
     pub fn launch(
         &mut self,
         module: &Module,

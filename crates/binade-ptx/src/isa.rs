@@ -67,7 +67,7 @@ impl Class {
     }
 }
 
-/// Kind of operand that a form takes in one place.
+/// Kind of operand in one position of a form.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     /// Register that is written.
@@ -78,11 +78,11 @@ pub(crate) enum Kind {
     ToWider(Class),
     /// Register or literal of the class.
     From(Class),
-    /// Source register of the class or wider, of which the low bits count, or a literal: the ISA allows it to stores of integers.
+    /// Source register of the class or wider, whose low bits are used, or a literal: the ISA allows it for stores of integers.
     FromWider(Class),
     /// Source of a move: as `From`, or a special register, or the address of a shared variable or a parameter.
     Any(Class),
-    /// Literal that is kept as a number and not in a register.
+    /// Literal that is stored as a number, not in a register.
     Number,
     /// Literal of this one value.
     Exactly(u64),
@@ -116,13 +116,13 @@ pub(crate) enum Op {
     Store(Space, usize),
     /// Stores the function's result and returns the old value. Operands: result, address, one value or two.
     Atomic(Space, usize, Change),
-    /// Exchanges values among lanes. The last operand is the mask of the lanes that take part.
+    /// Exchanges values among lanes. The last operand is the mask of the participating lanes.
     Together(Together),
     Branch,
     Return,
     Trap,
     Barrier,
-    /// Orders memory. It does nothing here: one thread runs at a time, and writes are seen at once.
+    /// Orders memory. It does nothing here: one thread runs at a time, and writes are visible at once.
     Fence,
     CopyAsync,
     CopyCommit,
@@ -145,7 +145,7 @@ pub(crate) enum Together {
     },
 }
 
-/// Rule by which a shuffle finds its source lane.
+/// Rule for a shuffle's source lane.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Shuffle {
     Down,

@@ -21,7 +21,7 @@ pub use launch::{Arg, Dim3};
 pub use module::{Capability, Module};
 pub use report::{Access, Fault, Report, ReportKind, Space};
 
-/// Returns a hash by which equal values are found again.
+/// Returns a hash, equal for equal values.
 pub(crate) fn hash_of(value: &(impl std::hash::Hash + ?Sized)) -> u64 {
     use std::hash::Hasher;
     let mut hasher = std::hash::DefaultHasher::new();

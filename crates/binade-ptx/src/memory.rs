@@ -1,6 +1,6 @@
-//! Device memory: allocations with unmapped space between, so that an access beyond one is not an access to the next.
+//! Device memory: allocations separated by unmapped space, so that an access beyond one does not hit the next.
 //!
-//! Devices share one address space, each with a part of its own. A launch sees the parts of some devices.
+//! Devices share one address space, and each has its own part of it. A launch sees the parts of some devices.
 
 mod allocation;
 
@@ -52,7 +52,7 @@ impl Default for Global {
 }
 
 impl Global {
-    /// Allocates memory of a device, which nobody has written, and returns its address, which is never handed out again.
+    /// Allocates unwritten memory of a device, and returns its address, which is never reused.
     pub(crate) fn alloc(&mut self, device: usize, bytes: usize) -> u64 {
         let next = &mut self.next[device];
         let address = *next;
@@ -97,7 +97,7 @@ impl Global {
         Some((*first, memory))
     }
 
-    /// Returns the bytes of a thread's access. The address must be a multiple of the width, and what is read was written before.
+    /// Returns the bytes of a thread's access. The address must be a multiple of the width, and bytes to be read must have been written.
     pub(crate) fn access(
         &mut self,
         address: u64,

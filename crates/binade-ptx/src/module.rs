@@ -38,8 +38,8 @@ pub struct Module {
 }
 
 impl Module {
-    /// Parses PTX. Of float arithmetic it takes what a host repeats bit for bit: no `.ftz`, and no `add`, `sub` and `mul` without a
-    /// rounding mode, which a compiler may contract into `fma`. `mma`, whose sums the ISA leaves open, runs: see the crate's page.
+    /// Parses PTX. It accepts only float arithmetic that a host repeats bit for bit: no `.ftz`, and no `add`, `sub` and `mul` without a rounding
+    /// mode, which a compiler may contract into `fma`. `mma`, whose sums the ISA leaves open, runs: see the crate's page.
     ///
     /// # Errors
     /// [`ParseError`] with the PTX line, for anything that the interpreter does not know exactly.

@@ -1,4 +1,4 @@
-//! Parser of PTX text. It is strict: what it does not know exactly is an error with its line.
+//! Parser of PTX text. The parser is strict: anything unknown is an error with its line.
 
 mod body;
 mod cursor;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::Dim3;
 
-/// Reason why a device did not do what it was asked for.
+/// Reason why a device refused or failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// Call that is wrong in itself; nothing ran or changed.
@@ -68,7 +68,7 @@ pub enum ReportKind {
         /// Width of the access.
         bytes: u64,
     },
-    /// Read of memory that nobody wrote: of shared memory, no thread of this block.
+    /// Read of unwritten memory; shared memory counts as unwritten if no thread of this block wrote it.
     #[error("read of {bytes} bytes of uninitialised {space} memory")]
     Uninitialised {
         /// State space of the address.
@@ -106,8 +106,8 @@ pub enum ReportKind {
         /// Lowest thread that does not come.
         missing: Dim3,
     },
-    /// Instruction of several lanes together that some of them do not execute: its mask, or a shuffle's source, names a lane that
-    /// does not take part.
+    /// Instruction of several lanes together that some of them do not execute: its mask, or a shuffle's source, names a lane that does not
+    /// participate.
     #[error("divergent `{form}`: lane {lane} does not take part")]
     Divergent {
         /// Opcode with all suffixes.
@@ -118,7 +118,7 @@ pub enum ReportKind {
     /// `trap` instruction, by which a kernel ends itself.
     #[error("trap")]
     Trap,
-    /// More instructions than the launch may take.
+    /// More instructions than the launch's limit.
     #[error("{limit} instructions and no end")]
     StepLimit {
         /// Limit in warp instructions, summed over all warps.

@@ -62,7 +62,7 @@ pub(super) struct HostCall {
     data: *mut c_void,
 }
 
-// SAFETY: CUDA calls such functions from threads of its own, so whoever hands one over has made it fit for that.
+// SAFETY: CUDA calls such functions from its own threads, so the caller has made the function safe for that.
 unsafe impl Send for HostCall {}
 // SAFETY: as above; calls happen one at a time, under the driver's lock.
 unsafe impl Sync for HostCall {}

@@ -73,9 +73,9 @@ pub(crate) struct Driver {
     late: Vec<late::Late>,
     /// Allocations of device memory by address.
     memory: BTreeMap<u64, memory::Allocation>,
-    /// Pinned memory by address, in vectors, which stay in place when the table grows.
+    /// Pinned memory by address, in vectors, which do not move when the table grows.
     pinned: BTreeMap<usize, Vec<pinned::Page>>,
-    /// Modules by hash of their text. They stay when unloaded, for coverage and for the next load.
+    /// Modules by hash of their text. Unloaded modules stay here, for coverage and for the next load.
     seen: BTreeMap<u64, Arc<Module>>,
     report: String,
 }
@@ -117,7 +117,7 @@ impl Driver {
     }
 }
 
-/// Writes a line to standard error. A return code alone does not say which of a call's arguments was wrong.
+/// Writes a line to standard error. A return code does not show which argument of a call was wrong.
 pub(crate) fn tell(line: impl std::fmt::Display) {
     // A closed standard error must not fail the call.
     let _ = writeln!(std::io::stderr(), "binade-ptx: {line}");

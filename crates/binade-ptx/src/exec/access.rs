@@ -91,7 +91,7 @@ fn in_global(
     Ok(())
 }
 
-/// Returns the bytes at an address, if it is aligned, they lie in the allocation, and what is read was written.
+/// Returns the bytes at an address, if it is aligned, they lie in the allocation, and all bytes to be read were written.
 fn piece<'a>(
     allocation: &'a mut Allocation,
     first: u64,

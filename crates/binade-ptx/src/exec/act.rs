@@ -67,7 +67,7 @@ impl Block<'_> {
             Op::Trap => {
                 return Err((lowest(lanes), Trouble { kind: ReportKind::Trap, address: None }));
             }
-            // A fence changes nothing here; the other instructions are those of a whole warp or block.
+            // A fence has no effect here; the other instructions concern a whole warp or block.
             _ => {}
         }
         Ok(())
@@ -141,7 +141,7 @@ impl Block<'_> {
         let (to, from) = (warp.addresses(at, 0), warp.addresses(at, 1));
         for lane in each(lanes) {
             let by = Accessor::new(warp, lane, at.line);
-            // The last operand is the number of bytes to read. Where the whole's size is the last operand, all of it is read.
+            // The last operand is the number of bytes to read. If the last operand is the total size, all bytes are read.
             let (whole, read) = (warp.operand(at, 2), warp.operand(at, at.operands.len() - 1));
             let source = self.memory.part(from[lane], whole[lane], read[lane]);
             let bytes = source.map_err(|trouble| (lane, trouble))?;

@@ -75,7 +75,7 @@ impl<'a> Block<'a> {
         self.check_waiting(warp)
     }
 
-    /// Executes one instruction of a group. Returns true if the group goes on unchanged.
+    /// Executes one instruction of a group. Returns true if the group continues unchanged.
     fn step(&mut self, warp: &mut Warp, group: &mut Group) -> Result<bool, Report> {
         let at = &self.launch.entry.code[group.at];
         self.count(at, warp, group.lanes)?;

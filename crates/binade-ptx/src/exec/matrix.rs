@@ -1,4 +1,4 @@
-//! Matrices held by a warp, a part in each lane: "Matrix Fragments" of the ISA's chapter on `mma`.
+//! Matrices of a warp, with a part in each lane: "Matrix Fragments" of the ISA's chapter on `mma`.
 
 use super::{
     access::element,
@@ -74,14 +74,14 @@ fn of_f32(register: u64) -> f64 {
     f32::from_bits(register as u32).into()
 }
 
-/// Returns the bits of a sum; a NaN becomes the one that the ISA names.
+/// Returns the bits of a sum; a NaN becomes the ISA's canonical NaN.
 fn of_sum(sum: f32) -> u64 {
     if sum.is_nan() { 0x7fff_ffff } else { u64::from(sum.to_bits()) }
 }
 
 impl Block<'_> {
-    /// Loads matrices one after another; lanes `8·i` to `8·i + 7` give the row addresses of matrix `i`. Each lane's read is noted
-    /// as its own, so that it races with the thread that wrote those bytes, whichever lane gave the address.
+    /// Loads matrices one after another; lanes `8·i` to `8·i + 7` give the row addresses of matrix `i`. The read is recorded for the lane that gets
+    /// the bytes, whichever lane gave the address, so that a race with their writer is found.
     pub(super) fn load_matrix(
         &mut self,
         warp: &mut Warp,

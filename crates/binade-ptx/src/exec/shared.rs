@@ -38,7 +38,7 @@ pub(super) struct Shared {
     extents: Dim3,
     bytes: Vec<u8>,
     marks: Vec<Mark>,
-    /// Bytes that a mark stands for: those of the narrowest access so far, so that who touched one of them touched them all.
+    /// Number of bytes per mark: the width of the narrowest access so far, so that an access to one of them is an access to all.
     cell: usize,
     clock: u32,
     /// Clock of the block's last barrier.
@@ -229,8 +229,7 @@ impl Shared {
         }
     }
 
-    /// Notes a read over an earlier one of the same thread, or over one that a barrier of the block or of the shared warp has
-    /// ordered.
+    /// Records a read in place of an earlier one of the same thread, or of one that a barrier of the block or of the shared warp has ordered.
     fn note_read(&mut self, index: usize, touch: Touch, by: Accessor) {
         let readers = &mut self.marks[index].readers;
         let (block, warp) = (self.ordered, self.ordered.max(by.ordered));

@@ -1,4 +1,4 @@
-//! Sums of `mma`: those of more exact arithmetic than any GPU's, and those of the least exact Tensor Core.
+//! Sums of `mma` in two modes: more exact than any GPU, and like the least exact Tensor Core.
 
 /// Greatest number of terms of a sum; missing terms are 0.
 pub(super) const DEPTH: usize = 16;
@@ -6,7 +6,7 @@ pub(super) const DEPTH: usize = 16;
 /// Columns of B.
 pub(super) const COLUMNS: usize = 8;
 
-/// The way in which `mma` adds up its terms.
+/// Mode of the sums of `mma`.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) enum MmaSums {
     /// In f64, rounded once to the nearest f32: more exact than any GPU.
@@ -55,9 +55,9 @@ fn truncating_row(
     })
 }
 
-/// Returns the sum as the least exact known Tensor Core computes it (Volta's; later ones keep one to three bits more): addends are
-/// aligned to the largest exponent among them, lose what lies below 24 bits, are added, and the sum loses what lies below f32's 24
-/// bits. Nothing is rounded but toward zero (Fasi, Higham, Mikaitis, Pranesh: "Numerical behavior of NVIDIA tensor cores", 2021).
+/// Returns the sum as the least exact known Tensor Core computes it (Volta's; later ones keep one to three bits more): addends are aligned to the
+/// largest exponent among them, truncated to 24 bits and added, and the sum is truncated to f32's 24 bits. All rounding is toward zero (Fasi, Higham,
+/// Mikaitis, Pranesh: "Numerical behavior of NVIDIA tensor cores", 2021).
 fn truncating_sum(addends: &[f64; DEPTH + 1]) -> f32 {
     let largest = addends.iter().fold(0.0_f64, |largest, addend| largest.max(addend.abs()));
     let sum = addends.iter().fold(0.0, |sum, addend| sum + addend);
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(sum(&[1.0, -bit(-24)]), 1.0);
         assert_eq!(sum(&[1.0, 1.75 * bit(-23), -1.75 * bit(-23)]), 1.0);
         assert_eq!(sum(&[-1.0, -1.75 * bit(-23)]), -1.0 - f32::EPSILON);
-        // What cancels decides on the alignment before it is gone.
+        // Terms that cancel determine the alignment before they cancel.
         assert_eq!(sum(&[bit(24), -bit(24), 1.0]), 0.0);
         assert_eq!(sum(&[bit(23), -bit(23), 1.0]), 1.0);
     }

@@ -1,5 +1,4 @@
-//! Instructions of several lanes or warps together (shuffles, matches, matrices, barriers), and the faults of lanes that do not
-//! take part.
+//! Instructions of several lanes or warps together (shuffles, matches, matrices, barriers), and the faults of lanes that do not participate.
 
 use super::{
     block::Block,
@@ -93,8 +92,7 @@ impl Block<'_> {
         Err(self.report(at, warp, lowest(lanes), kind, None))
     }
 
-    /// Lets all warps pass the barrier. It is divergent if a thread has ended while another waits: the ISA counts ended threads
-    /// as well.
+    /// Lets all warps pass the barrier. The barrier is divergent if a thread has ended while another waits: the ISA counts ended threads as well.
     pub(super) fn barrier(&mut self, warps: &mut [Warp]) -> Result<(), Report> {
         let waiting = warps.iter().find(|warp| warp.live() != 0);
         let ended = warps.iter().find(|warp| warp.exited != 0);
@@ -122,8 +120,7 @@ impl Block<'_> {
     }
 }
 
-/// Returns the mask of participating lanes that each lane names: its last operand. Matrix instructions have no such operand and
-/// take the whole warp.
+/// Returns the mask of participating lanes that each lane names: its last operand. Matrix instructions have no such operand and use the whole warp.
 #[expect(clippy::cast_possible_truncation, reason = "a 32-bit register's bits")]
 fn masks(warp: &Warp, at: &Instruction) -> [Lanes; LANES] {
     if let Op::Together(Together::Multiply(_) | Together::LoadMatrix { .. }) = at.form.op {
@@ -132,7 +129,7 @@ fn masks(warp: &Warp, at: &Instruction) -> [Lanes; LANES] {
     warp.operand(at, at.operands.len() - 1).map(|mask| mask as Lanes)
 }
 
-/// Returns the lanes outside `lanes` that a mask of theirs names, and those whose own mask leaves themselves out.
+/// Returns the lanes outside `lanes` that a mask of `lanes` names, and the lanes whose mask does not name themselves.
 fn absent(masks: &[Lanes; LANES], lanes: Lanes) -> Lanes {
     each(lanes)
         .fold(0, |absent, lane| absent | (masks[lane] & !lanes) | ((1 << lane) & !masks[lane]))

@@ -1,7 +1,7 @@
 //! Warp of 32 lanes with registers and a place in the code each, and the order in which lanes run.
 //!
-//! The lanes at the lowest instruction run first. After a branch they so catch up with the others, and run with them from where
-//! they meet. Lanes that wait for others of their warp are passed over until those come.
+//! The lanes at the lowest instruction run first. After a branch they so catch up with the others, and run with them from where they meet. Lanes that
+//! wait for others of their warp do not run until those arrive.
 
 use crate::{
     isa::{LANES, Values},
@@ -26,7 +26,7 @@ pub(super) struct Warp {
     pub(super) ordered: u32,
 }
 
-/// Lanes that run together from one instruction until they reach one where others stand.
+/// Lanes that run together from one instruction until they reach an instruction at which others wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group {
     pub(super) at: usize,
@@ -34,7 +34,7 @@ pub(super) struct Group {
     until: usize,
 }
 
-/// Value of `until` for a group outside which no lane is live.
+/// Value of `until` for a group with all live lanes.
 const ALONE: usize = usize::MAX;
 
 /// Returns the lanes of a set, lowest first.
@@ -62,8 +62,8 @@ impl Warp {
         self.registers
     }
 
-    /// Resets the warp for the next block. Registers keep their values, of which there are too many to clear: no result may depend on a
-    /// register that its thread has not written.
+    /// Resets the warp for the next block. Registers keep their values, since clearing them all is slow: no result may depend on a register that its
+    /// thread has not written.
     pub(super) fn restart(&mut self) {
         (self.at, self.exited, self.waiting, self.ordered) = ([0; LANES], 0, 0, 0);
     }
@@ -78,7 +78,7 @@ impl Warp {
         let at = each(live & !self.waiting).map(|lane| self.at[lane]).min()?;
         let lanes = self.standing(at);
         self.waiting &= !lanes;
-        // Lanes that wait at a lower instruction are met only by a jump, which ends the group unless it is alone.
+        // Only a jump can reach lanes that wait at a lower instruction, and it ends the group unless the group is alone.
         let others = each(live & !lanes).map(|lane| self.at[lane]).filter(|&other| other > at);
         let until = if lanes == live { ALONE } else { others.min().unwrap_or(ALONE - 1) };
         Some(Group { at, lanes, until })
@@ -89,7 +89,7 @@ impl Warp {
         here.fold(0, |lanes, lane| lanes | 1 << lane)
     }
 
-    /// Returns those of `lanes` whose guard holds.
+    /// Returns the lanes of `lanes` whose guard holds.
     pub(super) fn admitted(&self, guard: Option<Guard>, lanes: Lanes) -> Lanes {
         let Some(Guard { register, negated }) = guard else { return lanes };
         let holds = set(self.of(register));

@@ -47,7 +47,7 @@ macro_rules! integers {
     )+};
 }
 
-/// Comparisons of floats. With a NaN those without `u` are false, `ne` too, and those with `u` true.
+/// Comparisons of floats. With a NaN, comparisons without `u` are false, even `ne`, and those with `u` are true.
 macro_rules! floats {
     ($table:ident: $($type:literal $c:literal $of:ident $t:ty;)+) => {$(
         set!($table $type $c $of;

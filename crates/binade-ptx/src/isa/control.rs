@@ -15,7 +15,7 @@ pub(super) fn add(table: &mut Table) {
     for (name, op) in [("ret", Op::Return), ("exit", Op::Return), ("trap", Op::Trap)] {
         table.form(name, vec![], op);
     }
-    // Barrier 0 is that of `__syncthreads`. The other fifteen are not told apart here, and are refused.
+    // Barrier 0 is that of `__syncthreads`. The other fifteen are not supported, and are refused.
     table.form("bar.sync", vec![Exactly(0)], Op::Barrier);
     table.form("bar.warp.sync", vec![From(W32)], Op::Together(Together::Barrier));
     table.form("membar.gl", vec![], Op::Fence);

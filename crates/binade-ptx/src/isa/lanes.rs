@@ -6,8 +6,8 @@ pub(crate) const LANES: usize = 32;
 /// Contents of a register by lane: its bits zero-extended; a predicate holds 0 or 1.
 pub(crate) type Values = [u64; LANES];
 
-/// Operation of one operand, as `two!`, `three!` and `four!` are of more. It runs over all 32 lanes, and results of lanes that do
-/// not take part are dropped: a loop without branches costs less than asking.
+/// Operation of one operand, as `two!`, `three!` and `four!` are of more. It runs over all 32 lanes and drops results of lanes that do not
+/// participate: a loop without branches is faster than a test.
 macro_rules! one {
     ($f:expr) => {{
         fn all(a: &Values, to: &mut Values) {

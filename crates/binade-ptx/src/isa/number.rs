@@ -7,7 +7,7 @@ pub(super) fn f32_of(register: u64) -> f32 {
     f32::from_bits(register as u32)
 }
 
-/// Returns the bits of a float; a NaN becomes the one that the ISA names.
+/// Returns the bits of a float; a NaN becomes the ISA's canonical NaN.
 pub(super) fn of_f32(value: f32) -> u64 {
     if value.is_nan() { 0x7fff_ffff } else { u64::from(value.to_bits()) }
 }

@@ -1,4 +1,4 @@
-//! One allocation: its bytes, and which of them were written.
+//! Allocation: its bytes, and a mark for each written byte.
 
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ impl Allocation {
         self.bytes.len()
     }
 
-    /// Returns all bytes, those included that nobody wrote.
+    /// Returns all bytes, including unwritten ones.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }

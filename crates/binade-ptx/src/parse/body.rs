@@ -20,7 +20,7 @@ struct Body<'a, 'c> {
     names: Names,
     entry: Entry,
     source: Option<(u32, u32)>,
-    /// Arrays that the launch sizes. They lie behind all others, once the first instruction ends the declarations.
+    /// Arrays that the launch sizes. They are placed after all others, once the first instruction ends the declarations.
     sized_at_launch: Vec<Declared>,
 }
 

@@ -34,7 +34,7 @@ impl<'a> Cursor<'a> {
         text
     }
 
-    /// Steps over `text` if it stands here. Returns true if it did.
+    /// Consumes `text` if it is next. Returns true if it did.
     pub(super) fn eat(&mut self, text: &str) -> bool {
         let is_here = self.peek() == text;
         self.at += usize::from(is_here);

@@ -19,7 +19,7 @@ pub(super) fn forms(
     let forms = isa::spelled(opcode);
     let form = forms.first().ok_or_else(|| {
         let contracted = ["add.f32", "sub.f32", "mul.f32", "add.f64", "sub.f64", "mul.f64"];
-        // A host keeps subnormals, and no compiler may contract what it repeats into `fma`.
+        // A host keeps subnormals, and a compiler must not contract into `fma` the arithmetic that the host repeats.
         if contracted.contains(&opcode) || opcode.split('.').any(|part| part == "ftz") {
             let advice = "write the rounding (`.rn`) and keep subnormals";
             ParseError::new(line, format!("`{opcode}` is not reproducible: {advice}"))
@@ -46,7 +46,7 @@ pub(super) struct Decoder<'n> {
 }
 
 impl Decoder<'_> {
-    /// Returns the form that takes these operands. If none does, the error is that of the first form.
+    /// Returns the form that accepts these operands. If none does, the error is that of the first form.
     pub(super) fn instruction(
         &mut self,
         forms: &'static [&'static Form],

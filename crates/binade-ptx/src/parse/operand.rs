@@ -1,4 +1,4 @@
-//! Operand as written, before its instruction says what it must be.
+//! Operand as written, before the instruction determines its kind.
 
 use super::cursor::{Cursor, unsigned};
 use crate::ParseError;

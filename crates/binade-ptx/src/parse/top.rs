@@ -31,8 +31,8 @@ fn header(cursor: &mut Cursor<'_>) -> Result<Capability, ParseError> {
     Ok(target)
 }
 
-/// Returns the capability of a target: `sm_75` is 7.5. Targets with a letter are for one GPU alone, with instructions that are
-/// not known here, and are refused.
+/// Returns the capability of a target: `sm_75` is 7.5. Targets with a letter are for a single GPU, have instructions that are unknown here, and are
+/// refused.
 fn capability(target: &str) -> Option<Capability> {
     let number: u8 = target.strip_prefix("sm_")?.parse().ok()?;
     Some(Capability { major: number / 10, minor: number % 10 })
@@ -131,7 +131,7 @@ impl Declared {
         Ok(Self { name, kind, align, bytes })
     }
 
-    /// Reads what stands behind `.shared`.
+    /// Reads the declaration after `.shared`.
     pub(super) fn shared(cursor: &mut Cursor<'_>) -> Result<Self, ParseError> {
         let variable = Self::read(cursor)?;
         cursor.want(";")?;

@@ -1,8 +1,8 @@
 //! Types of C's arguments: the pointers that a caller gives, behind methods that check for null.
 //!
-//! Nothing in Rust makes values of these types. They come from C, whose caller promises what `cuda.h` asks of the pointer: it is
-//! null or points to a value of its type, or to as many as the call's other arguments say, for the time of the call. Each access
-//! below relies on that promise, and on null being checked.
+//! Rust code never creates values of these types. They come from C, whose caller keeps the promises of `cuda.h`: during the call the pointer is null,
+//! or points to a value of its type, or to as many values as the call's other arguments say. Each access below relies on that promise, and on null
+//! being checked.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
@@ -70,7 +70,7 @@ impl<T: Copy> In<T> {
     }
 }
 
-/// Pointer to a value whose type another argument tells.
+/// Pointer to a value whose type another argument gives.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub(super) struct Untyped(*mut c_void);
@@ -99,7 +99,7 @@ impl Text {
     }
 }
 
-/// Pointer to host memory whose length another argument says.
+/// Pointer to host memory whose length another argument gives.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub(super) struct Host(*mut u8);

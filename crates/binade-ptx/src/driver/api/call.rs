@@ -26,7 +26,7 @@ fn lock() -> Result<MutexGuard<'static, Option<Driver>>> {
     if in_host_function() {
         return Err(Code::NotPermitted);
     }
-    // After a panic the driver goes on with the tables as they are.
+    // After a panic the driver continues with the tables unchanged.
     Ok(DRIVER.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
@@ -45,11 +45,11 @@ pub(super) fn library<S>(
     wait(name, codes, number, work, |_: &mut Driver, (): &mut (), _| Ok(true))
 }
 
-/// Notified after each call for which another may wait.
+/// Notified after each call that another call may wait for.
 static PROGRESS: Condvar = Condvar::new();
 
-/// Runs a call that may wait for those of other threads, which the driver is open to meanwhile: `begin` is done at once, and
-/// `go_on`, which is told if it is late, as often as it returns false.
+/// Runs a call that may wait for calls of other threads, without locking the driver meanwhile: `begin` runs at once, and `go_on`, whose argument is
+/// true after the timeout, until it returns true.
 pub(super) fn wait<S, W>(
     name: &str,
     [unstarted, bug]: [c_int; 2],
@@ -155,7 +155,7 @@ extern "C" fn write_coverage() {
     });
 }
 
-/// Defines exported functions, each by its call, a `Result<()>`. One that takes `_` for the driver works before `cuInit` too.
+/// Defines exported functions, each by its call, a `Result<()>`. A function with `_` for the driver also works before `cuInit`.
 macro_rules! api {
     ($(fn $name:ident($driver:tt $(, $argument:ident: $kind:ty)* $(,)?) = $call:expr;)*) => {$(
         #[unsafe(no_mangle)]

@@ -1,4 +1,4 @@
-//! Functions of cuBLASLt that multiply matrices. Programs load that library by a name of its own.
+//! Functions of cuBLASLt that multiply matrices. Programs load that library by its own name.
 
 use std::ffi::{c_int, c_void};
 

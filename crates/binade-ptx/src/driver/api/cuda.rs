@@ -12,7 +12,7 @@ use crate::driver::{
     state::{CaptureMode, Driver, Handle, Node, Shape, TOTAL_MEMORY},
 };
 
-/// Version that `cuDriverGetVersion` returns: CUDA 13.0, which the interpreter's tables were written from.
+/// Version that `cuDriverGetVersion` returns: CUDA 13.0, the version that the interpreter's tables describe.
 const VERSION: c_int = 13_000;
 
 /// Name of every device.
@@ -76,7 +76,7 @@ api! {
     fn cuMemcpyDtoD_v2(driver, to: u64, from: u64, bytes: usize) = driver.enqueue(0, Node::Copy { to, from, bytes });
     fn cuMemcpyDtoDAsync_v2(driver, to: u64, from: u64, bytes: usize, stream: Handle) =
         driver.enqueue(stream, Node::Copy { to, from, bytes });
-    // The contexts name the devices, which the addresses must agree with.
+    // The contexts name the devices, and the addresses must match them.
     fn cuMemcpyPeerAsync(driver, to: u64, to_context: Handle, from: u64, from_context: Handle, bytes: usize, stream: Handle) =
         driver.own(to_context, to)
             .and(driver.own(from_context, from))
@@ -139,7 +139,7 @@ api! {
     fn cuGraphExecDestroy(driver, runnable: Handle) = driver.runnable.delete(runnable);
 }
 
-/// Runs a graph, which may meet other threads' launches.
+/// Runs a graph, which may wait for other threads' launches.
 #[unsafe(no_mangle)]
 extern "C" fn cuGraphLaunch(runnable: Handle, stream: Handle) -> c_int {
     let begin = |driver: &mut Driver| driver.launch_graph(runnable, stream);
@@ -148,8 +148,8 @@ extern "C" fn cuGraphLaunch(runnable: Handle, stream: Handle) -> c_int {
     wait("cuGraphLaunch", codes, number, begin, Driver::go_on)
 }
 
-/// Defines functions that cudarc may call and that are not supported: a caller gets a code where a missing symbol would be a
-/// panic. In C's calling conventions the caller clears the arguments away, so a function may leave all of them unread.
+/// Defines functions that cudarc may call and that are not supported: a caller gets a code where a missing symbol would be a panic. In C's calling
+/// conventions the caller removes the arguments, so a function may ignore all of them.
 macro_rules! unsupported {
     ($($name:ident)*) => {$(
         #[unsafe(no_mangle)]
@@ -179,7 +179,7 @@ extern "C" fn binade_ptx_last_report(buffer: Out<c_char>, length: usize) -> usiz
     let report = std::panic::catch_unwind(last_report).unwrap_or_default();
     let room = c_int::try_from(length).unwrap_or(c_int::MAX);
     if let Ok(text) = std::ffi::CString::new(report.as_bytes()) {
-        // A caller that passes no buffer, or one without room, asks for the length alone.
+        // A caller that passes no buffer, or an empty one, only wants the length.
         let _ = buffer.text(&text, room);
     }
     report.len()

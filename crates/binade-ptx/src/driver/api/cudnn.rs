@@ -1,4 +1,4 @@
-//! Functions of cuDNN that convolve images. Programs load that library by a name of its own.
+//! Functions of cuDNN that convolve images. Programs load that library by its own name.
 
 use std::ffi::c_int;
 

@@ -1,4 +1,4 @@
-//! Functions of NCCL that move bytes between ranks. Programs load that library by a name of its own.
+//! Functions of NCCL that move bytes between ranks. Programs load that library by its own name.
 
 use std::{
     cell::RefCell,
@@ -141,7 +141,7 @@ extern "C" fn ncclGetErrorString(code: c_int) -> *const c_char {
     text.as_ptr()
 }
 
-/// Returns the text of this thread's last failure, which stays until the next.
+/// Returns the text of this thread's last failure, which is valid until the next.
 #[unsafe(no_mangle)]
 extern "C" fn ncclGetLastError(_comm: Handle) -> *const c_char {
     LAST.with_borrow(|last| last.as_ptr())

@@ -98,7 +98,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Makes a stream wait for a captured event, which is no work if the stream is the capture's own.
+    /// Makes a stream wait for a captured event; for the capture's own stream it does nothing.
     pub(crate) fn join(&mut self, stream: Handle, capture: Handle) -> Result {
         if self.captures.get(capture).map_err(|_| Code::CapturedEvent)?.stream == stream {
             return Ok(());
@@ -108,7 +108,7 @@ impl Driver {
         Err(Code::NotSupported)
     }
 
-    /// Invalidates a capture: its stream takes no more work, and its end is an error.
+    /// Invalidates a capture: its stream accepts no more work, and ending it is an error.
     pub(crate) fn invalidate(&mut self, capture: Handle) {
         if let Ok(capture) = self.captures.get_mut(capture) {
             capture.is_invalid = true;

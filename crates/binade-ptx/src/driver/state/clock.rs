@@ -15,7 +15,7 @@ pub(crate) struct Clock {
     recorded: u64,
     /// Number of the latest event that the host has waited for.
     waited: u64,
-    /// Time that the device is said to have worked, beside the time that has passed.
+    /// Simulated working time of the device, in addition to the time that has passed.
     spent: Duration,
 }
 
@@ -55,7 +55,7 @@ impl Clock {
 }
 
 impl Driver {
-    /// Waits as a copy to the device does: for all before it, if its source is pageable and too large to be taken at once.
+    /// Waits like a copy to the device: for all earlier work, if its source is pageable and too large to be taken at once.
     pub(crate) fn wait_to_upload(&mut self, from: &HostSpan) {
         if from.bytes() > TAKEN_AT_ONCE && !self.is_pinned(from) {
             self.clock.wait_for_all();

@@ -49,7 +49,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Returns device memory in place, if one allocation holds it all and what is read was written.
+    /// Returns device memory in place, if it lies in one allocation and all bytes to be read were written.
     pub(crate) fn bytes(&mut self, at: u64, bytes: usize, access: Access) -> Result<&mut [u8]> {
         self.gpu.access(at, bytes, access).map_err(invalid)
     }

@@ -23,7 +23,7 @@ pub(crate) struct Configuration {
 }
 
 impl Configuration {
-    /// Reads the variables, of each of which `value` returns the value.
+    /// Reads the variables through `value`, which returns the value of a variable.
     pub(crate) fn new(value: impl Fn(&str) -> Option<String>) -> std::result::Result<Self, String> {
         Ok(Self {
             capability: Self::capability(value("BINADE_PTX_CC").as_deref())?,
@@ -73,7 +73,7 @@ impl Configuration {
     }
 }
 
-/// Memory of a device in bytes: the most that a test may take of the host's.
+/// Memory of a device in bytes: the limit of a test's host memory.
 pub(crate) const TOTAL_MEMORY: u64 = 4 << 30;
 
 /// Number of streaming multiprocessors: few, so that grids sized by it stay small.

@@ -1,8 +1,7 @@
 //! cuDNN: descriptors by handle, the workspace of a problem, and the convolution as work of a stream.
 //!
-//! This stand-in is stricter than NVIDIA's library. It refuses, with a line on standard error: sums by atomics, conversion of f32
-//! to sixteen bits, reads beyond an allocation, misaligned addresses, and a convolution whose workspace was not asked for or is
-//! too small.
+//! This stand-in is stricter than NVIDIA's library. It refuses, with a line on standard error: sums by atomics, conversion of f32 to sixteen bits,
+//! reads beyond an allocation, misaligned addresses, and a convolution whose workspace size was not queried or is too small.
 
 mod convolution;
 mod descriptors;
@@ -16,12 +15,12 @@ pub(crate) use convolution::{Call, Convolution};
 pub(crate) use descriptors::{ConvolutionSettings, Tensor};
 pub(crate) use problem::{Descriptors, Pass};
 
-/// Settings of a handle, and the problems asked about.
+/// Settings of a handle, and the queried problems.
 #[derive(Debug, Default)]
 pub(crate) struct HandleState {
-    /// Stream of the handle; `None` until it is set. The default stream is not taken instead.
+    /// Stream of the handle; `None` until it is set. The default stream is not used instead.
     stream: Option<Handle>,
-    /// Hashes of the problems whose workspace was asked for.
+    /// Hashes of the problems whose workspace size was queried.
     asked: BTreeSet<u64>,
 }
 
@@ -35,14 +34,14 @@ pub(crate) struct Dnn {
 }
 
 impl Driver {
-    /// Creates a handle. It takes device memory, which a capturing thread may not.
+    /// Creates a handle. It allocates device memory, which a capturing thread must not.
     pub(crate) fn dnn_create(&mut self) -> Result<Handle> {
         self.context().map_err(|_| Status::NotInitialized)?;
         self.refuse_while_capturing().map_err(|_| Status::DeviceAllocationFailed)?;
         Ok(self.dnn.handles.insert(HandleState::default()))
     }
 
-    /// Sets the handle's stream, which must be of the thread's context.
+    /// Sets the handle's stream, which must belong to the thread's context.
     pub(crate) fn dnn_set_stream(&mut self, handle: Handle, stream: Handle) -> Result {
         let of = self.stream_context(stream)?;
         if of != self.context()? {

@@ -1,4 +1,4 @@
-//! Graphs: recorded work, run as often as asked.
+//! Graphs: recorded work, which can be run any number of times.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -50,7 +50,7 @@ pub(crate) enum Node {
         bytes: usize,
     },
     Host(HostCall),
-    /// Calls of NCCL, in which ranks meet with each launch.
+    /// Calls of NCCL, which synchronise the ranks at each launch.
     Collective(Arc<nccl::Group>),
     Graph(Arc<[Node]>),
 }
@@ -133,7 +133,7 @@ impl Driver {
         }
     }
 
-    /// Leaves the failure of a captured call in the context, as that of a kernel.
+    /// Leaves the failure of a captured call in the context, like a kernel's failure.
     fn fail_in(&mut self, context: Handle, failure: &nccl::Failure) {
         tell(format_args!("NCCL, in a graph: {}", failure.text));
         self.fault(context, Code::LaunchFailed);
@@ -174,7 +174,7 @@ impl Driver {
                 while_in_host_function(|| call.run());
                 Ok(())
             }
-            // `go_on` runs what may wait.
+            // `go_on` runs nodes that may wait.
             Node::Collective(_) | Node::Graph(_) => Err(Code::NotSupported),
         }
     }

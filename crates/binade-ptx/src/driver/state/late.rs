@@ -1,5 +1,5 @@
-//! Uploads from pinned memory that are late: another stream sees them only once it has waited for them, as on a device that copies
-//! beside its kernels.
+//! Delayed uploads from pinned memory: another stream sees them only once it has waited for them, as on a device that copies concurrently with its
+//! kernels.
 
 use super::{Driver, Handle, graph::Node, tell};
 use crate::{
@@ -16,7 +16,7 @@ pub(crate) struct Late {
 }
 
 impl Driver {
-    /// Puts an upload into a stream. It is late if its source is pinned, and outside captures.
+    /// Puts an upload into a stream. The upload is delayed if its source is pinned, except in captures.
     pub(crate) fn upload_in_order(&mut self, stream: Handle, to: u64, from: HostSpan) -> Result {
         let place = self.stream(stream)?;
         let (capture, context) = {
@@ -35,14 +35,14 @@ impl Driver {
         Ok(())
     }
 
-    /// Does what this stream is late with, before other work of it, or of a stream that waits for it.
+    /// Does the delayed uploads of this stream, before its other work, or that of a stream that waits for it.
     pub(crate) fn catch_up(&mut self, stream: Handle) {
         let is_its = |late: &mut Late| late.stream == stream;
         let due: Vec<Late> = self.late.extract_if(.., is_its).collect();
         self.arrive(&due);
     }
 
-    /// Does what all streams are late with, before the host goes on from a wait.
+    /// Does the delayed uploads of all streams, before the host continues after a wait.
     pub(crate) fn catch_up_all(&mut self) {
         let due = std::mem::take(&mut self.late);
         self.arrive(&due);

@@ -1,4 +1,4 @@
-//! Launches, checked when they are asked for. A kernel's fault becomes the context's error.
+//! Launches, checked at the call. A kernel's fault becomes the context's error.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ impl Driver {
         self.submit(stream, Node::Launch(Arc::new(launch)))
     }
 
-    /// Runs a launch. That of a faulty kernel succeeds, as one that a GPU executes later does; later calls in the context fail.
+    /// Runs a launch. The launch of a faulty kernel succeeds, as on a GPU, which executes it later; later calls in the context fail.
     pub(crate) fn run_launch(&mut self, context: Handle, launch: &Launch) -> Result {
         self.gpu.show(self.seen_from(context)?);
         match self.gpu.run(&launch.job()?, launch.params.clone()) {

@@ -1,7 +1,7 @@
 //! cuBLASLt: descriptors by handle, the algorithm for a problem, and the product as work of a stream.
 //!
-//! This stand-in is stricter than NVIDIA's library. It refuses, with a line on standard error: sums in sixteen bits, reads beyond
-//! an allocation, addresses aligned less than was said, and an algorithm used for another problem than its own.
+//! This stand-in is stricter than NVIDIA's library. It refuses, with a line on standard error: sums in sixteen bits, reads beyond an allocation,
+//! addresses aligned less than declared, and an algorithm used for a different problem.
 
 mod attributes;
 mod problem;
@@ -27,7 +27,7 @@ pub(crate) struct Lt {
 }
 
 impl Driver {
-    /// Creates a handle. It takes device memory, which a capturing thread may not.
+    /// Creates a handle. It allocates device memory, which a capturing thread must not.
     pub(crate) fn lt_create(&mut self) -> Result<Handle> {
         self.context().map_err(|_| Status::NotInitialized)?;
         self.refuse_while_capturing().map_err(|_| Status::AllocFailed)?;

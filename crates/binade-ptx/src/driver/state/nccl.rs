@@ -1,7 +1,7 @@
-//! NCCL: communicators by handle, whose ranks are threads of this process, and the meetings in which they move bytes.
+//! NCCL: communicators by handle, whose ranks are threads of this process, and the collective calls that move bytes.
 //!
-//! This stand-in is stricter than NVIDIA's library. The n-th group of calls of each rank meets the n-th of every other, and comes back
-//! once the bytes are there. Calls that differ end the communicator on all ranks, as does a rank that does not come in time.
+//! This stand-in is stricter than NVIDIA's library. The n-th group of calls of each rank is matched with the n-th of every other, and returns once
+//! the bytes have arrived. Calls that differ end the communicator on all ranks, as does a rank that does not come in time.
 
 mod calls;
 mod group;
@@ -14,10 +14,10 @@ pub(crate) use calls::{Call, Kind};
 use group::Posted;
 pub(crate) use group::{Group, start};
 
-/// Communicators by handle, and the cliques of which they are ranks.
+/// Communicators by handle, and the cliques that they belong to.
 #[derive(Debug, Default)]
 pub(crate) struct Nccl {
-    /// Number of identities that were handed out.
+    /// Number of identities issued.
     ids: u64,
     /// Cliques by the number of their identity.
     cliques: BTreeMap<u64, Clique>,
@@ -41,7 +41,7 @@ struct Clique {
     meetings: u64,
     /// Part of each rank in the next, once it has come.
     posted: Vec<Option<Posted>>,
-    /// Reason why there are no more meetings.
+    /// Reason why there are no more collective calls.
     end: Option<Failure>,
 }
 
@@ -50,7 +50,7 @@ struct Clique {
 pub(crate) enum Ticket {
     /// Until all ranks of a clique have come.
     Joined(u64),
-    /// Until the meeting of this number of a clique is over.
+    /// Waits until the clique's collective call with this number is complete.
     Met(u64, u64),
 }
 
@@ -138,7 +138,7 @@ impl Driver {
         Ok(clique.end.as_ref().map_or(0, |_| Status::RemoteError as i32))
     }
 
-    /// Destroys a communicator. Ranks that wait for it, or call it later, are told.
+    /// Destroys a communicator. Ranks that wait for this rank, or call it later, get an error.
     pub(crate) fn nccl_leave(&mut self, comm: Handle, how: &str) -> Result {
         let Comm { clique: id, rank, .. } = self.nccl.comms.remove(comm)?;
         if let Some(clique) = self.nccl.cliques.get_mut(&id) {

@@ -1,4 +1,4 @@
-//! Streams. Work in them runs at once, but for late uploads. Captures are kept.
+//! Streams. Work in a stream runs at once, except delayed uploads. Captured work is recorded.
 
 use super::{Driver, Handle, capture::Status, graph::Node, tell};
 use crate::driver::code::{Code, Result};

@@ -1,4 +1,4 @@
-//! Objects by handle. A handle is used once and tells its kind, so that no table finds a stale or mistaken one.
+//! Objects by handle. A handle is used once and encodes its kind, so a table finds neither a stale handle nor one of another kind.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ impl<T, const KIND: u64> Default for Table<T, KIND> {
 
 impl<T, const KIND: u64> Table<T, KIND> {
     pub(crate) fn insert(&mut self, entry: T) -> Handle {
-        // Handles are sixteen apart, as addresses of objects are.
+        // Handles are sixteen apart, like addresses of objects.
         self.made += 16;
         let handle = (KIND << 40) + self.made;
         self.entries.insert(handle, entry);
@@ -39,7 +39,7 @@ impl<T, const KIND: u64> Table<T, KIND> {
         self.entries.remove(&handle).ok_or(Code::InvalidHandle)
     }
 
-    /// Removes an entry that nobody needs any more.
+    /// Removes an entry that is no longer used.
     pub(crate) fn delete(&mut self, handle: Handle) -> Result {
         self.remove(handle).map(|_| ())
     }

@@ -1,4 +1,4 @@
-//! Convolution: its memory checked when it is asked for, computed in the order of its stream.
+//! Convolution: its memory is checked at the call, and it is computed in stream order.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::{
     hash_of,
 };
 
-/// Arguments of a convolution beside the descriptors.
+/// Arguments of a convolution except the descriptors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
     pub(crate) alpha: f32,

@@ -17,7 +17,7 @@ pub(crate) struct Tensor {
 const NCHW: u32 = 0;
 const NHWC: u32 = 1;
 
-/// Number of elements from which on the library takes no tensor.
+/// Number of elements from which on the library refuses a tensor.
 const TOO_MANY: usize = 1 << 31;
 
 impl Tensor {

@@ -99,7 +99,7 @@ impl Problem {
 }
 
 impl Driver {
-    /// Returns the workspace in bytes. It must be asked for before the convolution runs.
+    /// Returns the workspace in bytes. The size must be queried before the convolution runs.
     pub(crate) fn dnn_workspace(&mut self, of: Descriptors) -> Result<usize> {
         let problem = self.dnn_problem(of)?;
         self.dnn.handles.get_mut(of.handle)?.asked.insert(hash_of(&problem));

@@ -66,12 +66,12 @@ pub(crate) enum Reads {
     Tf32,
 }
 
-/// Bits of an f32's significand that TF32 lacks.
+/// Number of bits of an f32's significand that TF32 drops.
 const DROPPED: u32 = 13;
 
 impl Reads {
-    /// Returns an operand as it is multiplied. The bits are dropped: NVIDIA's library may round, and is nearer then, but does not
-    /// promise it. A NaN that has no other bits becomes infinity.
+    /// Returns an operand as a product reads it. The low bits are dropped: NVIDIA's library may round, which is more exact, but does not promise it.
+    /// A NaN with bits only in the dropped part becomes infinity.
     pub(crate) fn of(self, value: f32) -> f32 {
         match self {
             Self::All => value,

@@ -33,7 +33,7 @@ pub(crate) struct Algorithm {
     rest: [u64; 2],
 }
 
-/// Number of an algorithm among those for a problem, by which they differ.
+/// Number of an algorithm among those for a problem.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[repr(transparent)]
 pub(crate) struct Order(u64);
@@ -47,7 +47,7 @@ impl Order {
     pub(crate) const REVERSED: Self = Self(2);
 }
 
-/// Mark of an algorithm, which unwritten memory does not have.
+/// Mark of an algorithm, which is absent from unwritten memory.
 const MARK: u64 = u64::from_le_bytes(*b"cublasLt");
 
 /// Least number of terms whose sum is split and joined in a workspace.

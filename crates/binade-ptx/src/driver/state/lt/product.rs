@@ -1,4 +1,4 @@
-//! Matrix product: its memory checked when it is asked for, computed in the order of its stream.
+//! Matrix product: its memory is checked at the call, and it is computed in stream order.
 
 use half::{bf16, f16};
 
@@ -16,10 +16,10 @@ use crate::{
 };
 use std::{ops::Range, sync::Arc, time::Duration};
 
-/// Time on the clock of events that a product by the slow algorithm takes: more than a busy machine can add to another's.
+/// Time on the clock of events of a product by the slow algorithm: more than a busy machine can add to another product.
 const SLOWNESS: Duration = Duration::from_mins(10);
 
-/// Arguments of `cublasLtMatmul` beside the descriptors.
+/// Arguments of `cublasLtMatmul` except the descriptors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
     pub(crate) alpha: f32,
@@ -102,10 +102,10 @@ impl Driver {
                 .is_ok_and(|(first, length)| bytes.end <= first + length as u64)
     }
 
-    /// Computes the product. Products are f32, exact for sixteen bits and TF32, and added by `fma` in the order of K. The bias is
-    /// added last, and one rounding makes the result's type. Where the columns of a matrix are not whole 16 bytes apart, the sum is
-    /// rounded before the bias is added, and again behind it, as cuBLASLt 13.1 does on an H100. Sums of a batch run in the reverse order,
-    /// since the library does not promise the bits of its single products there, and so do those of the last algorithm.
+    /// Computes the product. Products are f32, exact for sixteen bits and TF32, and added by `fma` in the order of K. The bias is added last, and one
+    /// rounding makes the result's type. If the distance of a matrix's columns is not a multiple of 16 bytes, the sum is rounded before and after the
+    /// bias is added, as by cuBLASLt 13.1 on an H100. Sums of a batch are added in reverse order, since the library does not promise the bits of
+    /// single products for a batch. So are sums by the last algorithm.
     pub(crate) fn multiply(&mut self, product: &Product) -> code::Result {
         let Product { problem, call, bias } = product;
         let ([a, b, _, at], to) = (call.at, problem.d);
@@ -154,7 +154,7 @@ impl Driver {
     }
 
     pub(crate) fn floats(&mut self, kind: Kind, at: u64, count: usize) -> code::Result<Vec<f32>> {
-        // Not held to what was written: a layout may have gaps.
+        // Unwritten bytes are allowed: a layout may have gaps.
         let bytes = self.gpu.read(at, count * kind.bytes()).map_err(invalid)?;
         Ok(bytes.chunks_exact(kind.bytes()).map(|bytes| decode(kind, bytes)).collect())
     }
@@ -177,7 +177,7 @@ pub(crate) fn encode(kind: Kind, value: f32, to: &mut [u8]) {
     }
 }
 
-/// Returns true if what is written lies over what is read, or over each other.
+/// Returns true if written ranges overlap read ones, or each other.
 pub(crate) fn overlap(written: &[Range<u64>; 2], read: &[Range<u64>]) -> bool {
     let meets =
         |one: &Range<u64>, other: &Range<u64>| one.start.max(other.start) < one.end.min(other.end);

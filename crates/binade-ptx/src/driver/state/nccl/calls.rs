@@ -1,4 +1,4 @@
-//! Calls of the ranks in a meeting: whether they fit together, and which bytes move.
+//! Calls of the ranks in a collective call: the check that they match, and the bytes to move.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -111,7 +111,7 @@ impl Driver {
     }
 }
 
-/// Refuses a group that writes over what it reads, or twice.
+/// Refuses a group that overwrites memory that it reads, or writes memory twice.
 pub(super) fn check_overlaps(calls: &[Call], rank: usize, ranks: usize) -> Result {
     let mut written: Vec<Range<u64>> = Vec::new();
     for (number, call) in calls.iter().enumerate() {
@@ -130,7 +130,7 @@ pub(super) fn check_overlaps(calls: &[Call], rank: usize, ranks: usize) -> Resul
     Ok(())
 }
 
-/// Returns the bytes that move in a meeting, as address to, address from and number. It fails if the ranks' calls do not fit together.
+/// Returns the byte ranges to move in a collective call, as destination, source and length. It fails if the ranks' calls do not match.
 pub(super) fn moves(posted: &[Posted]) -> Result<Vec<[u64; 3]>> {
     let captured = |posted: &Posted| if posted.is_captured { "a graph" } else { "a stream" };
     if let Some(rank) = posted.iter().position(|other| other.is_captured != posted[0].is_captured) {

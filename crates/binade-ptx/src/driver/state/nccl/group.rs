@@ -1,4 +1,4 @@
-//! Groups: the calls between `ncclGroupStart` and `ncclGroupEnd` of one thread, which are one meeting.
+//! Groups: the calls between `ncclGroupStart` and `ncclGroupEnd` of one thread, which form one collective call.
 
 use std::{cell::RefCell, sync::Arc};
 
@@ -13,7 +13,7 @@ pub(crate) struct Group {
     pub(super) calls: Vec<Call>,
 }
 
-/// Part of a rank in a meeting.
+/// A rank's part in a collective call.
 #[derive(Clone, Debug)]
 pub(super) struct Posted {
     pub(super) group: Arc<Group>,
@@ -90,7 +90,7 @@ impl Driver {
         let comm = self.nccl.comms.get(group.comm)?;
         let is_new = self.nccl.cliques.get(&comm.clique).is_none_or(|clique| clique.meetings == 0);
         if is_new {
-            // NVIDIA's library makes its connections in the first call, for which a capture has no place.
+            // NVIDIA's library connects in the first call, which a capture cannot do.
             let text = "a captured call of a communicator that has made none uncaptured".to_owned();
             return Err(Failure::new(Status::InvalidUsage, text));
         }
