@@ -55,7 +55,7 @@ pub enum CudaError {
         "{what} on a GPU of compute capability {found}, which has none; it takes {needed}, or {instead}"
     )]
     TooOldFor {
-        /// Feature that was asked for.
+        /// Requested feature.
         what: &'static str,
         /// The device's compute capability.
         found: String,
@@ -67,7 +67,7 @@ pub enum CudaError {
     /// More work than one launch can be given.
     #[error("{what} of {sizes:?}: no kernel takes as many; do it in parts")]
     TooLarge {
-        /// Feature that was asked for.
+        /// Requested feature.
         what: &'static str,
         /// Its extents.
         sizes: Vec<usize>,

@@ -1,6 +1,6 @@
 //! Indices and labels that point nowhere: the device notes the first, and the host reports it when it reads next.
 //!
-//! The host cannot know them and must not wait to ask. A kernel that meets one never reads beyond the table, gives NaN, and leaves operation, index
+//! The host cannot know them and must not wait to ask. A kernel with a bad index never reads beyond the table, gives NaN, and leaves operation, index
 //! and position in one record of the device. Whatever the host reads anyway brings the record along, a step's report as well as a download; the error
 //! is given once, and the record is empty again. The record exists once an operation with indices is launched, or a step captured.
 //!

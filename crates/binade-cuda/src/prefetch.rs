@@ -16,7 +16,7 @@ pub struct Prefetched {
     tensor: Option<Tensor>,
     /// Type that the elements are rounded to when they are there.
     dtype: DType,
-    /// Event behind the copies.
+    /// Event recorded after the copies.
     done: CudaEvent,
 }
 
@@ -97,7 +97,7 @@ impl Cuda {
 }
 
 impl Prefetched {
-    /// Returns the tensor. Work put in the stream from here on is behind the upload; the host does not wait.
+    /// Returns the tensor. Work enqueued later runs after the upload; the host does not wait.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl Prefetched {
         if self.dtype == tensor.dtype() { Ok(tensor) } else { self.cuda.cast(&tensor, self.dtype) }
     }
 
-    /// Puts the work from here on behind the upload.
+    /// Orders later work after the upload.
     fn wait(&self) -> Result<(), Error> {
         let bytes = self.tensor.as_ref().map_or(0, Tensor::bytes);
         let why = CaptureError::Upload { bytes };

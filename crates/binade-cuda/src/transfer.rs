@@ -44,7 +44,7 @@ impl Cuda {
         let allocate = || self.with_stream("allocate", |stream| launch::allocate(stream, bytes));
         match allocate()? {
             Err(error) if error.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
-                // What the pool keeps is given back only when the stream comes to it.
+                // The pool's memory is returned only when the stream reaches that point.
                 self.trim();
                 self.synchronize()?;
                 let room = || self.inner.stream.context().mem_get_info();

@@ -52,7 +52,7 @@ impl<T> Deref for Loan<T> {
 }
 
 impl<T> Drop for Loan<T> {
-    /// Puts this handle's later work behind the borrower's stream. If that fails, the tensor is leaked, so that its memory is never reused.
+    /// Orders this handle's later work after the borrower's stream. If that fails, the tensor is leaked, so that its memory is never reused.
     fn drop(&mut self) {
         let _ = self.slice.take().map(ManuallyDrop::into_inner).map(CudaSlice::leak);
         if self.cuda.wait_for(&self.to).is_err() {

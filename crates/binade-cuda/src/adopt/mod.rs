@@ -123,8 +123,8 @@ impl Cuda {
         Ok(Tensor::filling(buffer, dtype, shape))
     }
 
-    /// Puts this handle's later work behind the work that `stream` has now, by an event. Call it after another program has written to
-    /// memory that this handle has adopted. For this handle's own stream, the call does nothing.
+    /// Orders this handle's later work after the work that `stream` has now, by an event. Call it after another program has written to memory that
+    /// this handle has adopted. For this handle's own stream, the call does nothing.
     ///
     /// # Errors
     ///
@@ -133,8 +133,8 @@ impl Cuda {
         self.with_other(stream, |ours| ours.join(stream))
     }
 
-    /// Puts the later work of `stream` behind this handle's work so far, by an event. Call it before another program reads or writes
-    /// memory that this handle has adopted and keeps. For this handle's own stream, the call does nothing.
+    /// Orders the later work of `stream` after this handle's work so far, by an event. Call it before another program reads or writes memory that
+    /// this handle has adopted and keeps. For this handle's own stream, the call does nothing.
     ///
     /// # Errors
     ///
@@ -154,7 +154,7 @@ impl Cuda {
         self.outside("order another stream", CaptureError::OtherStream, join)
     }
 
-    /// Refuses another handle's tensor, a stream of another context and a captured run, and puts the stream behind this handle's work.
+    /// Refuses another handle's tensor, a stream of another context and a captured run, and makes the stream wait for this handle's work.
     fn lends_to(
         &self,
         operation: &'static str,

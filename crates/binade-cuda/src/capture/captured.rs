@@ -104,8 +104,8 @@ impl<R> Captured<R> {
 }
 
 impl<R: Clone> Captured<R> {
-    /// Puts the step in the stream once more, and copies of its reports behind it; waits for nothing. Before a step that checks
-    /// indices it also fills one word, which orders bad indices.
+    /// Enqueues the step again, and copies of its reports after it, without waiting. Before a step that checks indices it also fills one word, which
+    /// orders bad indices.
     ///
     /// The result is a clone of the captured run's. An outcome is this replay's own, whenever it is resolved and however many are
     /// under way. A tensor is memory that the next replay writes again.

@@ -86,7 +86,7 @@ impl Gate {
         (ended, trouble)
     }
 
-    /// Gives adopted memory back to its owner, behind the handle's work: now, or when the capture has ended.
+    /// Returns adopted memory to its owner, after the handle's work: now, or when the capture has ended.
     pub(crate) fn give_back(&self, lender: Lender) {
         let capture = self.capture.read().unwrap_or_else(PoisonError::into_inner);
         if capture.is_some() {

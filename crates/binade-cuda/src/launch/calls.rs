@@ -26,7 +26,7 @@ pub(crate) fn is_default(stream: &CudaStream) -> bool {
     matches!(stream.cu_stream() as usize, 0 | LEGACY)
 }
 
-/// Begins a capture: from here on this thread's work in the stream is recorded and not done.
+/// Begins a capture: from now on this thread's work in the stream is recorded, but not executed.
 pub(crate) fn begin_capture(stream: &CudaStream) -> Result<(), DriverError> {
     stream.begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
 }

@@ -61,7 +61,7 @@ impl<Handle, Problem: Copy + Eq + Hash, Plan> State<Handle, Problem, Plan> {
         Ok(plan.as_ref().map(|plan| (&self.handle, plan)))
     }
 
-    /// Leaves a problem to the kernels from here on.
+    /// Leaves a problem to the kernels from now on.
     pub(super) fn refuse(&mut self, problem: Problem) {
         self.plans.insert(problem, None);
     }

@@ -50,7 +50,7 @@ pub(super) struct StepArgs<'a> {
 }
 
 impl StepArgs<'_> {
-    /// Steps by the kernel of each kind of rule, behind the pass that measures whole tensors where the rules need their norms.
+    /// Steps by the kernel of each kind of rule, after the pass that measures whole tensors if the rules need norms.
     pub(super) fn launch(&self, cuda: &Cuda, rows: &RowsByKernel<StepRow>) -> Result<(), Error> {
         let Self { constants, found, factors, lost, .. } = *self;
         rows.each().try_for_each(|(kernel, rows)| {

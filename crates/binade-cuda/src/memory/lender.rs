@@ -18,7 +18,7 @@ pub(crate) struct Lender {
 }
 
 impl Lender {
-    /// Puts the owner's stream behind the handle's work.
+    /// Makes the owner's stream wait for the handle's work.
     pub(crate) fn follow(&self) -> Result<(), DriverError> {
         if self.ours == self.theirs { Ok(()) } else { self.theirs.join(&self.ours) }
     }

@@ -123,7 +123,7 @@ impl<'a> Layer<'a> {
         Arg::Bytes(bytemuck::bytes_of(&self.of))
     }
 
-    /// Computes each channel's mean and deviation from the batch, and moves the running statistics from the first to the second.
+    /// Computes each channel's mean and deviation from the batch, and updates the running statistics, from the first tensors to the second.
     pub(super) fn stats(
         &self,
         config: BatchNormConfig,

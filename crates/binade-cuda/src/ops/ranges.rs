@@ -49,7 +49,7 @@ impl Cuda {
         Ok(Sums { tensor: self.unset(DType::F32, &[count, step])?, row, step })
     }
 
-    /// Adds the sums of each product's ranges, in order, and its bias, applies `ReLU` if asked for, and rounds once.
+    /// Adds the sums of each product's ranges, in order, and its bias, applies `ReLU` if requested, and rounds once.
     pub(super) fn join(&self, to: &JoinTarget<'_>, sums: &Sums, ranges: usize) -> Result {
         let JoinTarget { c, bias, relu, m, n, batch } = *to;
         let dtype = bias.map_or(c.tensor.dtype(), Tensor::dtype);

@@ -125,7 +125,7 @@ struct Copy {
     bytes: usize,
 }
 
-/// Puts all copies into the streams: behind all that was in them, and before all that comes.
+/// Enqueues all copies in the streams, after all earlier work and before all later work.
 fn exchange(parts: &[Part]) -> Result<(), String> {
     let copies = copies(parts)?;
     let done = order(parts).and_then(|()| {
@@ -146,7 +146,7 @@ fn exchange(parts: &[Part]) -> Result<(), String> {
     done.and(ordered)
 }
 
-/// Orders the later work of each rank behind the earlier work of all.
+/// Orders the later work of each rank after the earlier work of all.
 fn order(parts: &[Part]) -> Result<(), String> {
     let event =
         |(rank, part): (usize, &Part)| part.checked(rank, part.cuda.stream().record_event(None));

@@ -82,8 +82,8 @@ impl<M: Managed> Drop for Owner<M> {
 
 impl Cuda {
     /// Adopts a tensor from another library by DLPack, as [`adopt`](Self::adopt) and [`adopt_mut`](Self::adopt_mut) adopt a slice. The library's work
-    /// on the tensor is in `stream`. The last clone of the tensor puts `stream` behind this handle's work and calls the structure's deleter. After an
-    /// error, the caller still owns the structure.
+    /// on the tensor is in `stream`. When the last clone of the tensor is dropped, `stream` is made to wait for this handle's work, and the
+    /// structure's deleter is called. After an error, the caller still owns the structure.
     ///
     /// # Safety
     ///
@@ -139,7 +139,7 @@ fn check_header(version: Version, flags: u64, is_writable: bool) -> Result<(), A
     Ok(())
 }
 
-/// Returns the element type and shape of a tensor whose rows lie one behind the other.
+/// Returns the element type and shape of a contiguous tensor.
 ///
 /// # Safety
 ///
@@ -169,7 +169,7 @@ unsafe fn layout(tensor: &DlTensor) -> Result<(DType, Vec<usize>), AdoptError> {
     Ok((dtype, shape))
 }
 
-/// Returns true if the rows lie one behind the other. The step of an axis with one element does not matter.
+/// Returns true if the rows are contiguous. The step of an axis with one element does not matter.
 fn is_row_major(shape: &[usize], strides: &[i64]) -> bool {
     let mut step = 1_usize;
     let mut axes = shape.iter().zip(strides).rev();

@@ -90,7 +90,7 @@ pub struct Tensor {
     pub dtype: ElementType,
     /// Extents of the axes, `ndim` of them.
     pub shape: *mut i64,
-    /// Steps of the axes in elements, `ndim` of them; null for rows that lie one behind the other.
+    /// Steps of the axes in elements, `ndim` of them; null for contiguous rows.
     pub strides: *mut i64,
     /// Offset of the first element from `data`, in bytes.
     pub byte_offset: u64,

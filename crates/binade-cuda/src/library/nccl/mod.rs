@@ -35,7 +35,7 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`CudaError::NoNccl`] where there is no library, [`CudaError::RankTimeout`] if ranks do not join, [`CudaError::Communication`] if the library
+    /// [`CudaError::NoNccl`] if there is no library, [`CudaError::RankTimeout`] if ranks do not join, [`CudaError::Communication`] if the library
     /// fails, as for a GPU that is already a rank.
     pub fn nccl(
         cuda: &Cuda,
