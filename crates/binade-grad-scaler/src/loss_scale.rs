@@ -174,7 +174,7 @@ impl LossScale {
         Self { tolerance, ..self }
     }
 
-    /// Returns true if no outcome moves the scale.
+    /// Returns true if no outcome changes the scale.
     pub const fn is_fixed(&self) -> bool {
         self.growth_exponent <= 0 && self.backoff_exponent <= 0 && self.log_max.is_none()
     }

@@ -171,7 +171,7 @@ where
         Ok(MasterSet { masters: all(self.masters())?, state: all(self.state())? })
     }
 
-    /// Puts saved masters and state in the place of these, and casts the parameters from them.
+    /// Replaces masters and state by saved ones, and casts the parameters from them.
     ///
     /// # Errors
     ///

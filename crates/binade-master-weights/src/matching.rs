@@ -153,7 +153,7 @@ impl HostMasters {
         self.kept.iter().any(|kept| kept.rule.needs_all_gradients())
     }
 
-    /// Returns the rule that moves the parameter of this id.
+    /// Returns the rule of the parameter with this id.
     pub fn rule(&self, id: usize) -> Option<&UpdateRule> {
         self.kept.get(id).map(|kept| &kept.rule)
     }

@@ -169,7 +169,7 @@ impl HostParamState {
     /// Applies one step that is not skipped: lends `run` its slices, and counts the step. `run` is [`step::pass`](crate::step::pass) on them, whole
     /// or in pieces on several threads; a rule that measures tensors runs it twice.
     ///
-    /// Moments in bf16 are lent in `f32`, and rounded to nearest even behind the last run.
+    /// Moments in bf16 are lent in `f32`, and rounded to nearest even after the last run.
     ///
     /// # Errors
     ///

@@ -41,7 +41,7 @@ impl ClipGroup {
         format!("norm of the group of `{first}`").into()
     }
 
-    /// Of each of a set's names, in its order, the place of its group among `groups`; `None` where no group names it.
+    /// Returns, for each of a set's names in order, the place of its group in `groups`; `None` if no group names it.
     ///
     /// # Errors
     ///

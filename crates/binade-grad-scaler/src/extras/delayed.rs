@@ -180,8 +180,8 @@ impl<D: GradOps> ScaledSum<D> {
     ///
     /// # Errors
     ///
-    /// The errors of [`Scaler::scale`] and of `run`, after which the window can go on. If the device fails, or the set differs from the earlier ones.
-    /// The sum is lost then, and the window ends as `None`, even if more is added.
+    /// The errors of [`Scaler::scale`] and of `run`, after which the window can continue. If the device fails, or the set differs from the earlier
+    /// ones. The sum is lost then, and the window ends as `None`, even if more is added.
     pub fn backward<L, F>(&mut self, loss: &L, run: F) -> Result<(), L::Error>
     where
         L: Loss<D>,

@@ -4,7 +4,7 @@
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LossScaleError {
-    /// Not a power of two in reach.
+    /// Number that is not a power of two within the limits of a scale.
     #[error(
         "a loss scale of {given} is not a power of two between 2^-126 and 2^126; take {power}",
         given = .0, power = remedy(*.0)

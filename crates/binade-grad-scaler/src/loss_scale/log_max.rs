@@ -4,8 +4,8 @@
 ///
 /// `OpenSeq2Seq`'s `LogMaxScaler` (`automatic_loss_scaler.py`): with `x` the base-2 logarithm of an iteration's largest
 /// |gradient|, its mean `m` and its standard deviation `s` estimated by exponential averages whose bias is corrected, the
-/// scale is `2^(ceiling_exponent - (m + deviations * s))`. An overflow counts as `x = ceiling_exponent` (the library's own line has
-/// `2^ceiling` there, which is no logarithm); an iteration whose gradients are all zero tells nothing.
+/// scale is `2^(ceiling_exponent - (m + deviations * s))`. An overflow counts as `x = ceiling_exponent` (the library's own line has `2^ceiling`
+/// there, which is no logarithm); an iteration whose gradients are all zero is ignored.
 ///
 /// # Fixed point
 ///
@@ -157,7 +157,7 @@ fn high(a: u64, b: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// That of f64 rounded down, of the significand alone, so that an f64 is precise enough to tell.
+    /// The logarithm in f64, rounded down, of only the significand, so that an f64 is precise enough.
     fn of_significand(bits: u32) -> i64 {
         let log = f64::from(f32::from_bits(0x3f80_0000 | bits)).log2() * f64::from(1 << FRACTION);
         #[expect(clippy::cast_possible_truncation, reason = "below 2^20")]

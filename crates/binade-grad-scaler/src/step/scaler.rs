@@ -7,7 +7,7 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Scales losses and moves the scale: one for all losses and optimizers of a run.
+/// Scales losses and updates the scale: one scaler for all losses and optimizers of a run.
 ///
 /// # Contract
 ///
@@ -132,8 +132,8 @@ impl<D: GradScaler> Scaler<D> {
     /// Replaces the scale and its counters: a checkpoint, a rule that [`LossScale`] cannot express, or a fresh start
     /// after divergence.
     ///
-    /// A scale outside the rule's limits is used as it is, and is brought within them at the first move. A step that was
-    /// dropped before its update is forgotten.
+    /// A scale outside the rule's limits is used unchanged, and is brought within them at the first change. A step that was dropped before its update
+    /// is forgotten.
     ///
     /// # Errors
     ///

@@ -97,7 +97,7 @@ impl Norms {
     }
 }
 
-/// Measures elements in slices, and moves their moments where the rule does so in this pass.
+/// Measures elements in slices, and updates their moments if the rule does so in this pass.
 pub(super) fn measure<C: Constants>(
     constants: &C,
     grads: impl Iterator<Item = f32>,

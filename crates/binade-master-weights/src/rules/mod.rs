@@ -261,7 +261,7 @@ macro_rules! all_rules {
                 })
             }
 
-            /// Measures elements in slices, whose lengths were checked, and moves their moments where the rule does so in this pass.
+            /// Measures elements in slices, whose lengths were checked, and updates their moments if the rule does so in this pass.
             pub(crate) fn measure(
                 &self,
                 grads: impl Iterator<Item = f32>,
@@ -298,7 +298,7 @@ macro_rules! all_rules {
         }
 
         impl From<StepConstants> for [f32; 16] {
-            /// Returns a row of a device's table; behind the constants of a rule with fewer are zeros.
+            /// Returns a row of a device's table; a rule with fewer constants has zeros after them.
             fn from(constants: StepConstants) -> Self {
                 match constants.0 {
                     $(ConstantsOf::$rule(constants) => constants.row(),)*
