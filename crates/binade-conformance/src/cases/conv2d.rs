@@ -91,24 +91,30 @@ pub(super) fn add_cases(cases: &mut OpCases) {
             run.exact(op, &[&g, &x, &w], wanted.map(|wanted| (dtype, wanted)))
         });
         cases.add(dtype, "nan_and_infinity_stay_in_their_windows", move |run| {
-            let (input, weight) = ([1, 2, 4, 4], [2, 2, 2, 2]);
-            LAYOUTS.into_iter().try_for_each(|layout| {
-                let config = Conv2dConfig { layout, ..Conv2dConfig::default() };
-                let layer = Layer { input, weight, config };
-                let w = uniform(1, dtype, &weight, [0.5, 1.0]);
-                NON_FINITE.into_iter().try_for_each(|bad| {
-                    let x = ones(dtype, &input).with(5, bad);
-                    let g = ones(dtype, &layer.output()).with(4, bad);
-                    compare(run, layer, [&g, &x, &w], None)
-                })
-            })
+            non_finite(run, dtype, ImageLayout::ChannelsFirst)
         });
     }
     add_refusals(cases);
 }
 
+/// Compares convolutions of an image and of a gradient that have one element which is not finite.
+fn non_finite(run: &mut OpRun<'_>, dtype: DType, layout: ImageLayout) -> Verdict {
+    let (input, weight) = ([1, 2, 4, 4], [2, 2, 2, 2]);
+    let config = Conv2dConfig { layout, ..Conv2dConfig::default() };
+    let layer = Layer { input, weight, config };
+    let w = uniform(1, dtype, &weight, [0.5, 1.0]);
+    NON_FINITE.into_iter().try_for_each(|bad| {
+        let x = ones(dtype, &input).with(5, bad);
+        let g = ones(dtype, &layer.output()).with(4, bad);
+        compare(run, layer, [&g, &x, &w], None)
+    })
+}
+
 /// Adds cases of images with the channels last, compared with the oracle's, which has the channels first.
 fn add_channels_last(cases: &mut OpCases, dtype: DType) {
+    cases.add(dtype, "channels_last_keep_nan_and_infinity_in_their_windows", move |run| {
+        non_finite(run, dtype, ImageLayout::ChannelsLast)
+    });
     cases.add(dtype, "channels_last_are_channels_first_permuted", move |run| {
         let layout = ImageLayout::ChannelsLast;
         let (stride, padding) = ([2, 1], [1, 0]);

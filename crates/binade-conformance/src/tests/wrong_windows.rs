@@ -117,7 +117,7 @@ caught! {
         "max_pool2d/bf16/channels_last_are_channels_first_permuted"
         "avg_pool2d/f32/channels_last_are_channels_first_permuted";
     fn reads_nan_as_zero_in_channels_last() by
-        "conv2d/bf16/nan_and_infinity_stay_in_their_windows"
+        "conv2d/bf16/channels_last_keep_nan_and_infinity_in_their_windows"
         "max_pool2d/f16/a_nan_is_larger_than_everything_and_the_first_wins"
         "avg_pool2d/f32/nan_and_infinity_stay_in_their_windows";
     fn slides_in_the_place_of_adapting() by
