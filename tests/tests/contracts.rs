@@ -31,7 +31,7 @@ const IMPLEMENTED_BY_NOBODY: [(&str, &str, &str); 7] = [
         "only this crate can name `Data`",
     ),
     ("Managed", "sealed: DLPack has these structures", "sealed::Sealed + 'static"),
-    ("Results", "of a private module, and named in a bound alone", "No other crate names it"),
+    ("Results", "of a private module, and named in a bound alone", "other crates do not name it"),
     ("RankDevice", "a handle with what ranks need has it", "impl<D> RankDevice for D where"),
     ("ModelDevice", "a handle that trains has it", "impl<D> ModelDevice for D where"),
     (
