@@ -50,6 +50,10 @@ struct WholeTensors {
 
 static_assert(sizeof(WholeTensors) == sizeof(Constants), "the rule's kind is the last constant");
 
+// LAMB alone has a second moment, and keeps it in f32.
+template <>
+constexpr uint32_t BF16_MOMENTS<WholeTensors> = 1;
+
 __device__ __forceinline__ bool has_moved_moments(const WholeTensors& rule) {
   return rule.moves_moments();
 }
@@ -61,5 +65,5 @@ extern "C" __global__ void __launch_bounds__(THREADS) whole_tensors_measure(
     const float* all_gradients, WholePartial* partials, uint32_t* done) {
   measure_rows<WholeTensors>(rows, row_count, chunk_len, constants, found, owed, all_gradients, partials, done);
 }
-// sass: whole_tensors loads 8 stores 8 slots 270
+// sass: whole_tensors loads 8 stores 8 slots 266
 // sass: whole_tensors_measure loads 8 stores 4 slots 744

@@ -16,7 +16,7 @@ template <class Rule>
 __device__ __forceinline__ void count_lost(
     const StepRow& row, const Chunk& chunk, const Rule& rule, const Owed* owed, LostCount* counts) {
   LostSum sum{counts};
-  const Moments kept(row);
+  const Moments<Rule> kept(row);
   float inverse = owed->inverse, clip = owed->clip;
   each_group<SPREAD>(chunk, [&](uint64_t i, uint32_t count) {
 #pragma unroll 1
@@ -53,7 +53,7 @@ __device__ __forceinline__ void step_chunk(
   const StepRow& row = rows[chunk.row];
   if (row.present != nullptr && *row.present == 0) return;
   const Rule rule = *(const Rule*)&constants[row.slot];
-  const Moments kept(row);
+  const Moments<Rule> kept(row);
   float inverse = owed->inverse, clip = owed->clip;
   if (counts != nullptr) count_lost(row, chunk, rule, owed, counts);
   each_group<SPREAD>(chunk, [&](uint64_t i, uint32_t count) {

@@ -35,7 +35,13 @@ struct StepRow {
 
 static_assert(sizeof(Constants) == 64 && sizeof(StepRow) == 104, "as `structs.rs`");
 
-// Moments of a row: their addresses, and the types that are told apart before a loop.
+// Number of a rule's moments, from the first on, that may be bf16. A rule with fewer than all specializes it, and its kernel has no code for
+// the others.
+template <class Rule>
+constexpr uint32_t BF16_MOMENTS = Rule::MOMENTS;
+
+// Moments of a row: their addresses and types.
+template <class Rule>
 struct Moments {
   void* const* at;
   uint32_t bf16;
@@ -44,7 +50,7 @@ struct Moments {
 
   __device__ __forceinline__ bool has(uint32_t m) const { return at[m] != nullptr; }
 
-  __device__ __forceinline__ bool is_bf16(uint32_t m) const { return (bf16 >> m & 1) != 0; }
+  __device__ __forceinline__ bool is_bf16(uint32_t m) const { return m < BF16_MOMENTS<Rule> && (bf16 >> m & 1) != 0; }
 
   __device__ __forceinline__ float load_one(uint32_t m, uint64_t i) const {
     return is_bf16(m) ? load(at[m], BF16, i) : load(at[m], F32, i);

@@ -27,10 +27,6 @@ const REASONS: &[(&str, &str)] = &[
         "its division has a path for an index above 2^32, which takes a gradient of 4 G elements",
     ),
     (
-        "whole_tensors",
-        "its second moment is LAMB's alone, whose state is f32, so that its paths for bf16 never run",
-    ),
-    (
         "pack",
         "its loop over four groups at once has the path for a part of a group, which only the last group takes",
     ),
