@@ -72,3 +72,18 @@ fn rows_that_are_no_rows_of_a_sum_are_refused() {
     }
     assert!(window.finish().unwrap().is_some());
 }
+
+#[test]
+fn a_parameter_without_axes_has_no_rows() {
+    let scaler = Scaler::new(Cpu, LossScale::fixed(4.0).unwrap()).unwrap();
+    let params = vec![Named::new("scale", Tensor::scalar(1.0_f32))];
+    let mut window = scaler.accumulate(BadMicroBatch::Drop);
+    let set = vec![Named::new("scale", Some(Tensor::scalar(2.0_f32)))];
+    let grads = scaler.scale(&params[0].value).unwrap().backward(|_| Ok(Gradients::from(set)));
+    window.add(grads.unwrap().unscale().unwrap()).unwrap();
+    let saved = window.save().unwrap();
+    assert!(scaler.reopen(&params, &saved).is_ok());
+    let spoilt = SavedWindow { rows: vec![Named::new("scale", vec![])], ..saved };
+    let refused = scaler.reopen(&params, &spoilt).map(drop);
+    assert!(matches!(refused, Err(LoadError::SpecMismatch(_))), "{refused:?}");
+}

@@ -201,7 +201,7 @@ where
         for Named { name, value: rows } in rows {
             let own = grads.iter_mut().filter(|grad| grad.name == *name);
             for grad in own.filter_map(|grad| grad.value.as_mut()) {
-                let extent = grad.shape().and_then(|shape| shape.first().copied());
+                let extent = grad.shape().map(|shape| shape.first().copied().unwrap_or(0));
                 let rows = rows.iter().map(|row| inside(*row, extent));
                 *grad = grad.with_rows(&rows.collect::<Result<T, Vec<_>>>()?);
             }

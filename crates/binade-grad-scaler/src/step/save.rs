@@ -130,16 +130,14 @@ fn fit_rows(specs: &[Named<TensorSpec>], saved: &SavedWindow) -> Result<(), Spec
             let (parameter, expected) = (name.clone(), spec.cloned());
             Err(SpecMismatch { what, parameter, found: None, expected })
         };
-        if !has_sum(saved.grads.as_ref(), name) || !named.insert(name) {
+        let extent = spec.and_then(|spec| spec.shape.first()).map(|extent| *extent as u64);
+        let is_own = |_: &u64| has_sum(saved.grads.as_ref(), name) && named.insert(name);
+        let Some(extent) = extent.filter(is_own) else {
             return refuse("rows of the gradient sum".to_owned());
-        }
-        let extent = spec.and_then(|spec| spec.shape.first()).map_or(0, |extent| *extent as u64);
-        let before = [None].into_iter().chain(rows.iter().map(Some));
-        let is_wrong = |(before, row): &(Option<&u64>, &u64)| {
-            **row >= extent || before.is_some_and(|before| before >= *row)
         };
-        if let Some((_, row)) = before.zip(rows).find(is_wrong) {
-            return refuse(format!("row {row} of the gradient sum"));
+        let is_wrong = |at: &usize| rows[*at] >= extent || *at > 0 && rows[*at - 1] >= rows[*at];
+        if let Some(at) = (0..rows.len()).find(is_wrong) {
+            return refuse(format!("row {} of the gradient sum", rows[at]));
         }
     }
     Ok(())
