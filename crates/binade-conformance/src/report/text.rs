@@ -2,7 +2,6 @@
 
 use super::{Outcome, Report, Row};
 use crate::{Agreement, CaseGroup, Failure};
-use std::collections::BTreeMap;
 use std::fmt;
 
 /// Number of failures that are printed in full. If there are more, only the first of each operation is: one fault often breaks hundreds of cases.
@@ -50,22 +49,18 @@ impl Report {
     /// Prints failures in full. If there are many, it prints the first of each operation and the number of the others.
     fn failures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = self.failed();
-        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
-        for (name, failure) in &all {
-            let operation = name.split('/').next().unwrap_or(name);
-            let count = seen.entry(operation).or_default();
-            *count += 1;
-            if all.len() <= IN_FULL || *count == 1 {
+        let shown = if all.len() <= IN_FULL { all.len() } else { 1 };
+        for same in all.chunk_by(|(a, _), (b, _)| operation(a) == operation(b)) {
+            for (name, failure) in same.iter().take(shown) {
                 writeln!(f, "FAILED {name}\n{failure}{}", rest(self, name))?;
             }
-        }
-        let more = seen.iter().filter(|(_, count)| all.len() > IN_FULL && **count > 1);
-        for (operation, count) in more {
-            let more = count - 1;
-            writeln!(
-                f,
-                "FAILED {more} more of {operation}: BINADE_CASE='{operation}/' runs them, `Report::failed` lists them"
-            )?;
+            let (more, operation) = (same.len().saturating_sub(shown), operation(same[0].0));
+            if more > 0 {
+                writeln!(
+                    f,
+                    "FAILED {more} more of {operation}: BINADE_CASE='{operation}/' runs them, `Report::failed` lists them"
+                )?;
+            }
         }
         Ok(())
     }
@@ -79,6 +74,11 @@ impl Report {
         let misnamed = told(self.misnamed.len(), "misnamed");
         format!("{passed} passed, {failed} failed, {misnamed}{known}{not_run}{skipped} skipped")
     }
+}
+
+/// Returns the operation of a case of this name.
+fn operation(name: &str) -> &str {
+    name.split('/').next().unwrap_or(name)
 }
 
 /// Returns the worst difference as a share of the allowed one.

@@ -197,6 +197,6 @@ fn a_view_read_in_the_order_of_memory_is_caught_in_every_operation() {
     fails(
         &Wrong("reads_in_the_order_of_memory"),
         "sgd/bf16<-bf16/views_are_read_in_row_major_order",
-        false,
+        None,
     );
 }
