@@ -172,8 +172,8 @@ impl AmpTensor for BurnTensor {
 
     /// Changes the elements on the host. If the device fails, burn panics.
     fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
-        let rows = &self.rows;
-        let f = &mut |place, x| f(rows.element(place), x);
+        let element = self.rows.elements();
+        let f = &mut |place, x| f(element(place), x);
         match &mut self.elements {
             Elements::Host(values, _) => apply(values, f),
             Elements::Device(flat) => {

@@ -127,7 +127,8 @@ fn a_batch_normalisation_that_would_be_lowered_is_refused_with_what_to_keep() ->
             let moved = trained.module.bn.running_mean.value_sync() - before;
             let moved = floats(moved);
             // The linear layer starts at random values, so one mean of a few bf16 values may be 0.
-            assert!(moved.iter().all(|x| x.is_finite()) && moved.iter().any(|x| *x != 0.0));
+            assert!(moved.iter().all(|x| x.is_finite()), "{moved:?}");
+            assert!(moved.iter().filter(|x| **x == 0.0).count() <= 1, "{moved:?}");
         }
     }
     Ok(())

@@ -85,8 +85,9 @@ impl AmpTensor for Elements {
     }
 
     fn map_f32(&mut self, f: &mut dyn FnMut(usize, f32) -> f32) {
+        let element = self.rows.elements();
         for (place, x) in self.values.iter_mut().enumerate() {
-            let new = f(self.rows.element(place), *x);
+            let new = f(element(place), *x);
             *x = round(new, self.dtype, NonFinite).unwrap_or(new);
         }
     }
@@ -96,8 +97,8 @@ impl AmpTensor for Elements {
     }
 
     fn whole(self) -> Self {
-        let rows = HostRows { indices: None, shape: self.rows.shape.clone() };
-        Self { values: self.rows.whole(self.values), rows, ..self }
+        let values = self.rows.whole(self.values);
+        Self { values, rows: HostRows { indices: None, ..self.rows }, ..self }
     }
 
     fn with_rows(&self, rows: &[usize]) -> Self {

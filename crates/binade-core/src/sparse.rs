@@ -34,6 +34,11 @@ pub struct SparseRows<T> {
 }
 
 impl<T> SparseRows<T> {
+    /// Returns the number of elements of a row.
+    pub fn width(&self) -> usize {
+        self.shape.iter().skip(1).product()
+    }
+
     /// Checks the element type and shape of the indices, and the shape of the values, of the sparse gradient of `parameter`.
     ///
     /// # Errors
@@ -61,18 +66,15 @@ pub type HostRows = SparseRows<Option<Arc<[usize]>>>;
 ///
 /// # Panics
 ///
-/// [`whole`](Self::whole) and [`select`](Self::select), for a row beyond the end of the parameter or of the values.
+/// The functions, for a row beyond the end of the parameter or of the values.
 impl HostRows {
-    /// Returns the number of elements of a row.
-    pub fn width(&self) -> usize {
-        self.shape.iter().skip(1).product()
-    }
-
-    /// Returns the index in the parameter of the value at `place`.
-    pub fn element(&self, place: usize) -> usize {
-        let Some(rows) = &self.indices else { return place };
+    /// Returns a function from the place of a value to its index in the parameter.
+    pub fn elements(&self) -> impl Fn(usize) -> usize {
         let width = self.width();
-        rows[place / width] * width + place % width
+        move |place| {
+            let rows = self.indices.as_ref();
+            rows.map_or(place, |rows| rows[place / width] * width + place % width)
+        }
     }
 
     /// Returns all elements of the parameter, with zeros in the rows that are not here.

@@ -1,6 +1,6 @@
 //! Rows of a table: taken out of a tensor, and put back.
 
-use super::{BurnTensor, Elements, all_rows};
+use super::{BurnTensor, Elements};
 use crate::numbers;
 use binade_core::HostRows;
 use binade_master_weights::scattered;
@@ -29,7 +29,7 @@ impl BurnTensor {
             return self;
         }
         let elements = self.made_of(self.rows.whole(self.floats()));
-        Self { elements, rows: all_rows(self.shape()) }
+        Self { elements, rows: HostRows { indices: None, ..self.rows } }
     }
 
     /// Returns these rows. Rows that the tensor lacks are zeros.

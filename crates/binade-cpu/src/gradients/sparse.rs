@@ -19,14 +19,9 @@ fn placed(rows: &SparseRows<Tensor>) -> impl Iterator<Item = (usize, usize)> {
     indices.iter().enumerate().filter_map(row)
 }
 
-/// Returns the elements of a row.
-fn width(rows: &SparseRows<Tensor>) -> usize {
-    rows.shape[1..].iter().product()
-}
-
 /// Returns a whole gradient in `f32` of the rows of a sparse one, `values`.
 pub(super) fn whole(values: &Tensor, rows: &SparseRows<Tensor>) -> Result<Tensor, Error> {
-    let (mut all, width) = (vec![0.0; rows.shape.iter().product()], width(rows));
+    let (mut all, width) = (vec![0.0; rows.shape.iter().product()], rows.width());
     let values = values.to_f32();
     for (place, row) in placed(rows) {
         all[row * width..(row + 1) * width].copy_from_slice(&values[place * width..][..width]);
@@ -36,7 +31,7 @@ pub(super) fn whole(values: &Tensor, rows: &SparseRows<Tensor>) -> Result<Tensor
 
 /// Returns the elements of the rows `wanted`, an ascending list that contains those of `values`, and zeros for the others.
 fn spread(values: &Tensor, rows: &SparseRows<Tensor>, wanted: &[i64]) -> Result<Tensor, Error> {
-    let width = width(rows);
+    let width = rows.width();
     let mut spread = vec![0.0; wanted.len() * width];
     let values = values.to_f32();
     for (place, row) in placed(rows) {
@@ -102,7 +97,7 @@ impl Gradients {
     /// Returns the index in the parameter of an element of the gradient at `place`.
     pub(super) fn index_in_parameter(&self, place: usize, index: usize) -> usize {
         let Some(rows) = self.rows.get(&place) else { return index };
-        let width = width(rows).max(1);
+        let width = rows.width().max(1);
         let indices = rows.indices.as_slice::<i64>().unwrap_or_default();
         let row = indices.get(index / width).and_then(|row| usize::try_from(*row).ok());
         row.unwrap_or_default() * width + index % width
@@ -160,7 +155,7 @@ fn add_rows(
     factor: Factor,
 ) -> Result<(), Error> {
     supported(grad, "add gradients of")?;
-    let (terms, width) = (grad.to_f32(), width(rows));
+    let (terms, width) = (grad.to_f32(), rows.width());
     let sums = sum.as_mut_slice::<f32>().unwrap_or_default();
     for (place, row) in placed(rows) {
         let terms = &terms[place * width..(place + 1) * width];
